@@ -1,0 +1,69 @@
+# Everything a newcomer needs: `make demo` to see it, `make test` to prove it.
+# The environment is .venv; nothing outside this folder is changed.
+
+PY ?= python3
+UV_VERSION := 0.13.7
+BIN := .venv/bin
+SYNC = $(BIN)/uv pip sync -q --python $(BIN)/python --require-hashes
+# hatchling and editables stand in both locks, so the build fetches nothing.
+SELF = $(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make lock'
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format lock clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' Makefile
+
+demo: .venv/.run  ## watch a plan run to a proven end: no key, no network
+	$(BIN)/yaoki demo
+
+test: lint  ## everything that must hold before a commit
+	$(BIN)/pytest -q -n auto --dist worksteal
+	$(BIN)/python -m tests.spec_coverage
+
+lint: .venv/.dev  ## style, types and floors
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/.dev  ## let ruff repair what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Needs the network; `make lock LOCK_FLAGS=--upgrade` takes the newest versions.  The last line refuses a lock that tells where a package was fetched.
+lock: $(BIN)/uv  ## write the lock files anew from pyproject.toml
+	printf 'hatchling\neditables\n' | $(COMPILE) $(LOCK_FLAGS) --group dev pyproject.toml - \
+		-o requirements-dev.lock
+	printf 'hatchling\neditables\n' | $(COMPILE) $(LOCK_FLAGS) -c requirements-dev.lock \
+		pyproject.toml - -o requirements.lock
+	! grep -nE 'https?:|file:|--(extra-)?index|--find-links' requirements*.lock
+
+clean:  ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+		.coverage .coverage.* dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/uv:
+	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"yaoki needs Python 3.11 or newer; name one: make PY=python3.12 ...")'
+	@$(PY) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PY) cannot make virtual environments: its venv module is missing." >&2; \
+		echo "On Debian or Ubuntu: apt install python3-venv" >&2; \
+		echo "Or name another Python: make PY=/path/to/python3 ..." >&2; \
+		exit 1; }
+	$(PY) -m venv .venv
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps uv==$(UV_VERSION)
+
+# A development environment can run the demo as well, and must not lose its tools to it.
+.venv/.run: $(BIN)/uv requirements.lock pyproject.toml
+	test -e .venv/.dev || $(SYNC) requirements.lock
+	$(SELF)
+	touch $@
+
+.venv/.dev: $(BIN)/uv requirements-dev.lock pyproject.toml
+	$(SYNC) requirements-dev.lock
+	$(SELF)
+	touch $@

@@ -1,0 +1,178 @@
+"""From facts to a failure: exit codes, signals, limits and findings first, words last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from yaoki.core.fingerprint import fingerprint
+from yaoki.core.model import (
+    AgentExit,
+    Failure,
+    Finding,
+    Item,
+    Kind,
+    OnFailure,
+    Outcome,
+    Reason,
+    Verdict,
+)
+
+OUTPUT_KEPT = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal:
+    """An entry of the fatal catalogue."""
+
+    message: str
+    actions: tuple[str, ...]
+
+
+FATAL: Mapping[str, Fatal] = {
+    "AUTHENTICATION_FAILED": Fatal(
+        "the agent's service refused the credentials",
+        (
+            "check the agent's key or log in again",
+            "name the key's variable in the agent's pass_env",
+        ),
+    ),
+    "PERMISSION_DENIED": Fatal(
+        "a command or file may not be used",
+        ("check who may execute or read it",),
+    ),
+    "RESOURCE_NOT_FOUND": Fatal(
+        "a command or file that is needed is not there",
+        ("check the name and the path", "install what is missing"),
+    ),
+}
+
+
+def failed(
+    kind: Kind, message: str, *, pattern: str = "", check: str = "", items: tuple[Item, ...] = ()
+) -> Failure:
+    """A failure with its fingerprint."""
+    mark = fingerprint(kind.value, pattern, check, message, items)
+    return Failure(kind, message, pattern=pattern, check=check, items=items, fingerprint=mark)
+
+
+def fault(message: str, *, transient: bool, code: str = "") -> Failure:
+    """A failure of our own infrastructure; the agent is not to blame."""
+    if transient:
+        mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
+        return Failure(
+            Kind.TRANSIENT_ERROR,
+            message,
+            fingerprint=mark,
+            ours=True,
+            reason=Reason.SYSTEM_ERROR_TRANSIENT,
+        )
+    return fatal(code or "RESOURCE_NOT_FOUND", message, ours=True)
+
+
+def fatal(code: str, message: str, *, ours: bool = False) -> Failure:
+    mark = fingerprint("FATAL_ERROR", code, "", message, ())
+    return Failure(
+        Kind.FATAL_ERROR,
+        message,
+        pattern="",
+        fingerprint=mark,
+        ours=ours,
+        reason=Reason.SYSTEM_ERROR_PERMANENT,
+        code=code,
+    )
+
+
+def before_verify(exit_: AgentExit) -> Failure | None:
+    """Failures that need no look at the work: the agent asked, or could not run at all."""
+    if exit_.question:
+        return failed(Kind.ESCALATE_REQUIRED, exit_.question)
+    if exit_.start_error:
+        code = "PERMISSION_DENIED" if "ermission" in exit_.start_error else "RESOURCE_NOT_FOUND"
+        return fatal(code, f"the agent did not start: {exit_.start_error}")
+    if not exit_.retry_safe:
+        said = exit_.error.strip().splitlines()
+        why = said[-1] if said else "no reason given"
+        failure = failed(Kind.ESCALATE_REQUIRED, f"the agent reported retry_safe: false: {why}")
+        return Failure(
+            failure.kind, failure.message, fingerprint=failure.fingerprint, retry_safe=False
+        )
+    return None
+
+
+def of_exit(exit_: AgentExit) -> Failure | None:
+    """What the exit says by itself, in the order of trust; None when it explains nothing.
+
+    Called only when the work was not proven: an exit code neither proves nor refutes.
+    """
+    if exit_.ended_by in {"deadline", "hang"}:
+        return failed(Kind.TIMEOUT, _timeout_words(exit_))
+    if exit_.ended_by == "output":
+        return failed(Kind.RESOURCE_EXHAUSTED, f"the agent wrote {exit_.output_bytes} bytes")
+    if exit_.limit == "rate":
+        failure = failed(Kind.RATE_LIMIT, "the agent's service answered with a rate limit")
+        return Failure(
+            failure.kind,
+            failure.message,
+            fingerprint=failure.fingerprint,
+            retry_after=exit_.retry_after,
+        )
+    if exit_.limit == "auth":
+        return fatal("AUTHENTICATION_FAILED", FATAL["AUTHENTICATION_FAILED"].message)
+    if exit_.limit == "overloaded":
+        return failed(Kind.TRANSIENT_ERROR, "the agent's service was overloaded or out of reach")
+    return None
+
+
+def _timeout_words(exit_: AgentExit) -> str:
+    if exit_.ended_by == "hang":
+        return f"the agent hung: no CPU, output or file change; ended after {exit_.seconds:.0f} s"
+    return f"the agent was still working at its deadline and was ended after {exit_.seconds:.0f} s"
+
+
+def of_nothing(exit_: AgentExit) -> Failure:
+    """The agent changed nothing and its task is not satisfied."""
+    known = of_exit(exit_)
+    if known is not None:
+        return known
+    if exit_.code in {126, 127}:
+        code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
+        return fatal(code, f"the agent's command ended with exit code {exit_.code}")
+    if exit_.signal is not None:
+        return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {exit_.signal}")
+    ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
+    return failed(Kind.INCOMPLETE, f"nothing was changed{ended}", pattern="no-change")
+
+
+def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
+    """Why a verdict did not pass."""
+    finding = verdict.failing
+    if finding is None:
+        return failed(Kind.QUALITY_FAILURE, "nothing was proven: no check passed")
+    if finding.outcome is Outcome.BROKEN:
+        return fault(
+            f"check {finding.check!r} could not run: {finding.message}",
+            transient=finding.transient,
+            code="" if finding.transient else "RESOURCE_NOT_FOUND",
+        )
+    known = of_exit(exit_) if exit_ is not None else None
+    return known or _of_finding(finding)
+
+
+def _of_finding(finding: Finding) -> Failure:
+    kind = Kind.INCOMPLETE if finding.pattern == "no-change" else Kind.QUALITY_FAILURE
+    if finding.on_failure is OnFailure.ABORT:
+        # The plan says that no further try may follow this check's failure.
+        kind = Kind.ESCALATE_REQUIRED
+    failure = failed(
+        kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items
+    )
+    return Failure(
+        failure.kind,
+        failure.message,
+        pattern=failure.pattern,
+        check=failure.check,
+        items=failure.items,
+        output=finding.output[-OUTPUT_KEPT:],
+        fingerprint=failure.fingerprint,
+    )

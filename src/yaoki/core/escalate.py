@@ -1,0 +1,171 @@
+"""What a person is told and asked when a task cannot go on; what an agent is told to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.classify import FATAL
+from yaoki.core.model import Choice, Failure, Kind, Question, Reason, Task
+from yaoki.core.retry import Decision
+
+MESSAGE_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationReport:
+    """The escalation as rule 10.3 shapes it."""
+
+    type: str
+    description: str
+    summary: Mapping[str, Any]
+    message: str
+    actions: tuple[str, ...]
+    question: Question
+
+
+TEMPLATES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "MAX_RETRIES": "{task}: not done after {attempts} attempts.\nMain problem: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "FATAL_ERROR": "{task}: an error that no retry mends.\nError: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "HUMAN_JUDGMENT": "{task}: needs your judgment.\nReason: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "RESOURCE_EXHAUSTED": "{task}: stopped at a resource limit.\nLimit: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+    },
+    "ja": {
+        "MAX_RETRIES": "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
+        "主な問題: {issue}\nできること:\n{actions}\n詳細: yaoki why {id}",
+        "FATAL_ERROR": "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+        "HUMAN_JUDGMENT": "{task}: あなたの判断が必要です。\n理由: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+        "RESOURCE_EXHAUSTED": "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+    },
+}
+
+_TYPE: Mapping[Reason, str] = {
+    Reason.MAX_RETRIES: "MAX_RETRIES",
+    Reason.MAX_RETRIES_INTEGRATION: "MAX_RETRIES",
+    Reason.CONFLICT: "MAX_RETRIES",
+    Reason.SYSTEM_ERROR_TRANSIENT: "MAX_RETRIES",
+    Reason.SYSTEM_ERROR_PERMANENT: "FATAL_ERROR",
+    Reason.MANUAL: "HUMAN_JUDGMENT",
+    Reason.DEPENDENCY_FAILED: "HUMAN_JUDGMENT",
+    Reason.NEEDS_HUMAN: "HUMAN_JUDGMENT",
+    Reason.RESOURCE_EXHAUSTED: "RESOURCE_EXHAUSTED",
+    Reason.UNKNOWN: "HUMAN_JUDGMENT",
+}
+
+
+def clip(text: str, most: int) -> str:
+    """The text within `most` characters, head and tail kept, the cut said."""
+    if len(text) <= most:
+        return text
+    mark = f"\n[{len(text) - most} characters cut]\n"
+    keep = max(0, most - len(mark) - 8)
+    head = keep // 3
+    tail = keep - head
+    return (text[:head] + mark + text[len(text) - tail :])[:most]
+
+
+def first_line(text: str, most: int = 160) -> str:
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def report(
+    task: Task, failure: Failure, blocked: Reason, decision: Decision, now: datetime
+) -> EscalationReport:
+    type_ = _TYPE[blocked]
+    actions = _actions(task, failure)
+    words = _message(task, type_, failure, actions)
+    return EscalationReport(
+        type_,
+        decision.reasoning,
+        _summary(task, failure, now),
+        words,
+        actions,
+        Question(_ask(task, failure), _choices(task, failure)),
+    )
+
+
+def _summary(task: Task, failure: Failure, now: datetime) -> dict[str, Any]:
+    kinds = [kind for kind, n in task.counts.failures.items() for _ in range(n)]
+    if not failure.ours:
+        kinds.append(failure.kind.value)
+    return {
+        "total_attempts": task.attempt,
+        "failure_types": kinds,
+        "last_failure": {
+            "type": failure.kind.value,
+            "message": first_line(failure.message, 300),
+            "timestamp": now.isoformat(),
+        },
+    }
+
+
+def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
+    """Only what can be done: a check can be waived only if one failed on work that is there."""
+    waivable = bool(failure.check) and bool(task.work.head)
+    return tuple(
+        choice
+        for choice in (Choice.RETRY, Choice.DONE, Choice.WAIVE, Choice.ABORT)
+        if choice is not Choice.WAIVE or waivable
+    )
+
+
+def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
+    first = FATAL[failure.code].actions[:1] if failure.code in FATAL else ()
+    found = [*first, f'yaoki answer {task.id} retry "words for the agent"']
+    if task.work.worktree:
+        found.append(f"work in {task.work.worktree}, then: yaoki answer {task.id} done")
+    if Choice.WAIVE in _choices(task, failure):
+        found.append(f"yaoki answer {task.id} waive --check {failure.check}")
+    found.append(f"yaoki answer {task.id} abort")
+    return tuple(found)
+
+
+def _ask(task: Task, failure: Failure) -> str:
+    if failure.kind is Kind.ESCALATE_REQUIRED:
+        return first_line(failure.message, 300)
+    issue = first_line(failure.message, 200)
+    return f"{task.spec.name} is not done: {issue}. Try again, take over, waive or abort?"
+
+
+def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:
+    """At most 500 characters: the issue is shortened first, so the next command stays whole."""
+    template = TEMPLATES.get(task.spec.language, TEMPLATES["en"])[type_]
+    listed = [f"- {action}" for action in actions]
+    for issue_max, shown in ((160, 4), (100, 3), (80, 2), (60, 1)):
+        words = template.format(
+            task=first_line(task.spec.name, 40),
+            id=task.id,
+            attempts=task.attempt,
+            issue=first_line(failure.message, issue_max),
+            actions="\n".join(listed[:shown]),
+        )
+        if len(words) <= MESSAGE_MAX:
+            return words
+    return words[:MESSAGE_MAX]
+
+
+_HINTS: Mapping[Kind, str] = {
+    Kind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
+    Kind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
+    Kind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no endless process.",
+    Kind.CONFLICT: "The work conflicts with the run branch. Conflict markers stand in the files "
+    "named below: resolve them, keep both intentions.",
+}
+
+
+def hint(failure: Failure | None) -> str:
+    """What an agent is told to change; empty for failures that repeat the identical prompt."""
+    if failure is None or failure.kind not in _HINTS:
+        return ""
+    return _HINTS[failure.kind]

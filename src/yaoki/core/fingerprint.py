@@ -1,0 +1,40 @@
+"""A fingerprint of a failure: the same fault gives the same words, on any machine, at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from yaoki.core.model import Item
+
+# Order matters: times before plain numbers, addresses before hexadecimal words.
+_NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "<time>"),
+    (re.compile(r"\b\d{1,2}:\d\d:\d\d(\.\d+)?\b"), "<time>"),
+    (re.compile(r"\b\d+(\.\d+)? ?(ms|s|sec|secs|seconds|m|min|minutes|h|µs|us|ns)\b"), "<span>"),
+    (re.compile(r"(?<![\w.])(/[\w.@+-]+){2,}/(?=[\w.@+-])"), ""),
+    (re.compile(r"[A-Za-z]:(\\[\w.@+ -]+)+\\"), ""),
+    (re.compile(r"(?<=[\w)\]]):\d+(:\d+)?\b"), ":<line>"),
+    (re.compile(r"\b(line|lines|col|column) \d+\b", re.I), r"\1 <line>"),
+    (re.compile(r"\b(pid|PID|tid|port)[ =:]+\d+\b"), r"\1 <id>"),
+    (re.compile(r"\b[0-9a-f]{7,40}\b"), "<hash>"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def normal(text: str) -> str:
+    """The text without what changes from run to run."""
+    for noise, stands_for in _NOISE:
+        text = noise.sub(stands_for, text)
+    return text.strip()
+
+
+def fingerprint(kind: str, pattern: str, check: str, message: str, items: Sequence[Item]) -> str:
+    """Twelve hexadecimal digits; items count in any order, since test runners shuffle."""
+    details = sorted(normal(f"{i.name} {i.message}") for i in items)
+    words = details or [normal(message)]
+    text = "\n".join((kind, pattern, check, *words))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,68 @@
+"""The graph of needs: circles, levels, and who is blocked by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=str)
+
+
+def circle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
+    """The path of one circle, first name repeated at the end; None when there is none."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as found:
+        # graphlib lists each node after the one that needs it; reversed reads `a needs b`.
+        return tuple(reversed(found.args[1]))
+    return None
+
+
+def dependents(needs: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
+    """The needs, turned round: who waits for whom."""
+    found: dict[Node, list[Node]] = {node: [] for node in needs}
+    for node, wanted in needs.items():
+        for need in wanted:
+            found.setdefault(need, []).append(node)
+    return found
+
+
+def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """Everything that needs `start`, directly or not, nearest first."""
+    waiting = dependents(needs)
+    seen: dict[Node, None] = {}
+    level: list[Node] = [start]
+    while level:
+        level = [n for node in level for n in waiting.get(node, ()) if n not in seen]
+        seen.update(dict.fromkeys(level))
+    seen.pop(start, None)
+    return list(seen)
+
+
+def causes(
+    needs: Mapping[Node, Sequence[Node]], failed: Iterable[Node], open_: Callable[[Node], bool]
+) -> dict[Node, Node]:
+    """For every open task that can never start as things stand: the failed task at its root.
+
+    One walk over the graph, whatever the number of failed tasks.
+    """
+    waiting = dependents(needs)
+    root: dict[Node, Node] = {}
+    for cause in failed:
+        level: list[Node] = [cause]
+        while level:
+            following: list[Node] = []
+            for node in level:
+                for dependent in waiting.get(node, ()):
+                    if dependent not in root and open_(dependent):
+                        root[dependent] = cause
+                        following.append(dependent)
+            level = following
+    return root
+
+
+def sinks(needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The tasks nobody needs."""
+    needed = {need for wanted in needs.values() for need in wanted}
+    return [node for node in needs if node not in needed]

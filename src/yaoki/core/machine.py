@@ -1,0 +1,255 @@
+"""What may happen to a task, and what it makes of it.
+
+`legal` is the last guard, whatever the rules say; `evolve` is the only way a task changes,
+so folding the journal gives the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from yaoki.core.events import (
+    AgentFinished,
+    Answered,
+    AttemptStarted,
+    Cancelled,
+    CancelRequested,
+    Claimed,
+    EscalateDecided,
+    Event,
+    Judged,
+    Landed,
+    LandRefused,
+    LeaseExpired,
+    Note,
+    Released,
+    RetryDecided,
+    Submitted,
+    Undone,
+    name_of,
+)
+from yaoki.core.model import (
+    CONTENT,
+    Choice,
+    Counts,
+    Failure,
+    Kind,
+    Lease,
+    Reason,
+    RunId,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+    Work,
+)
+
+
+class Illegal(AssertionError):
+    """Our own mistake: an event that cannot happen to the task as it stands."""
+
+
+def legal(task: Task, event: Event) -> bool:
+    """Can this happen to the task as it stands?"""
+    active = task.state is State.ACTIVE
+    match event:
+        case Submitted():
+            return False
+        case Claimed(epoch=epoch):
+            return task.state is State.WAITING and epoch == task.epoch + 1
+        case LeaseExpired(epoch=epoch) | Released(epoch=epoch):
+            return active and epoch == task.epoch
+        case AttemptStarted(attempt=attempt):
+            return active and task.stage is Stage.PREPARE and attempt == task.attempt + 1
+        case AgentFinished():
+            return active and task.stage is Stage.WORK
+        case Judged():
+            return active and task.stage is Stage.VERIFY
+        case LandRefused():
+            return active and task.stage is Stage.LAND
+        case Landed():
+            return active and task.stage is Stage.LAND and bool(task.work.proven)
+        case RetryDecided() | EscalateDecided():
+            return active
+        case Answered():
+            return task.state is State.ESCALATED
+        case CancelRequested():
+            return not task.state.final
+        case Cancelled():
+            return not task.state.final and task.cancel_wanted
+        case Undone():
+            return task.state is State.DONE
+        case Note():
+            return True
+
+
+def create(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
+    """The first state of a task."""
+    return Task(id=task_id, run_id=run_id, n=event.n, spec=event.spec)
+
+
+def fold(task: Task, events: Iterable[Event]) -> Task:
+    for event in events:
+        task = evolve(task, event)
+    return task
+
+
+def evolve(task: Task, event: Event) -> Task:
+    """The task after this event."""
+    if not legal(task, event):
+        raise Illegal(f"{name_of(event)} cannot happen to {task.id} in {task.state}/{task.stage}")
+    match event:
+        case Submitted():
+            raise Illegal("a task is submitted once")
+        case Claimed(holder=holder, epoch=epoch, expires_at=expires_at):
+            lease = Lease(task.id, holder, epoch, expires_at)
+            return replace(task, state=State.ACTIVE, epoch=epoch, lease=lease, due_at=None)
+        case LeaseExpired(counted=counted):
+            return _returned(task, deliveries=1 if counted else 0)
+        case Released():
+            return _returned(task, deliveries=0)
+        case AttemptStarted():
+            return _started(task, event)
+        case AgentFinished():
+            return _finished(task, event)
+        case Judged():
+            return _judged(task, event)
+        case LandRefused():
+            counts = replace(task.counts, landings=task.counts.landings + 1)
+            work = replace(task.work, proven="", onto="", refused=task.work.refused + 1)
+            return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
+        case Landed(commit=commit):
+            return replace(
+                task, state=State.DONE, lease=None, landed=commit, reason=None, question=None
+            )
+        case RetryDecided():
+            return _retried(task, event)
+        case EscalateDecided():
+            return _escalated(task, event)
+        case Answered():
+            return _answered(task, event)
+        case CancelRequested():
+            return replace(task, cancel_wanted=True)
+        case Cancelled():
+            return replace(task, state=State.CANCELLED, lease=None, question=None)
+        case Undone(question=question):
+            return replace(
+                task,
+                state=State.ESCALATED,
+                stage=Stage.PREPARE,
+                reason=Reason.MANUAL,
+                question=question,
+                landed="",
+                fresh_next=True,
+                work=replace(task.work, proven="", onto=""),
+            )
+        case Note():
+            return task
+
+
+def _returned(task: Task, deliveries: int) -> Task:
+    """The claim is over and the stage stays: whoever claims next goes on there."""
+    counts = replace(task.counts, deliveries=task.counts.deliveries + deliveries)
+    return replace(task, state=State.WAITING, lease=None, counts=counts)
+
+
+def _started(task: Task, event: AttemptStarted) -> Task:
+    """Progress was made, so deliveries that never came back are forgiven."""
+    counts = replace(task.counts, executions=task.counts.executions + 1)
+    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
+    stage = Stage.VERIFY if task.spec.kind is TaskKind.CHECK else Stage.WORK
+    work = Work(base=event.base, worktree=event.worktree, host=event.host, tree=event.tree)
+    return replace(
+        task,
+        stage=stage,
+        attempt=event.attempt,
+        counts=counts,
+        forgiven=forgiven,
+        work=work,
+        fresh_next=False,
+    )
+
+
+def _finished(task: Task, event: AgentFinished) -> Task:
+    work = replace(task.work, head=event.head, tree=event.tree, exit=event.exit)
+    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
+    return replace(task, stage=Stage.VERIFY, work=work, take_over=False, forgiven=forgiven)
+
+
+def _judged(task: Task, event: Judged) -> Task:
+    if not event.passed:
+        return task
+    work = replace(task.work, proven=event.commit, onto=event.onto)
+    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
+    return replace(task, stage=Stage.LAND, work=work, forgiven=forgiven)
+
+
+def _counted(counts: Counts, failure: Failure) -> Counts:
+    if failure.ours:
+        return replace(counts, faults=counts.faults + 1)
+    failures = {**counts.failures, failure.kind.value: counts.of(failure.kind) + 1}
+    lost = 1 if failure.kind is Kind.LOST else 0
+    return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
+
+
+def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
+    """What a retry and an escalation share: the failure is counted and remembered."""
+    failure = event.failure
+    content = failure.kind in CONTENT and not failure.ours
+    return replace(
+        task,
+        lease=None,
+        stage=event.stage,
+        counts=_counted(task.counts, failure),
+        failure=failure,
+        feedback=failure if content else task.feedback,
+        same_failures=event.same_failures if content else task.same_failures,
+        failed_tree=event.tree if content else task.failed_tree,
+        work=replace(task.work, proven="", onto=""),
+    )
+
+
+def _retried(task: Task, event: RetryDecided) -> Task:
+    return replace(
+        _failed(task, event),
+        state=State.WAITING,
+        due_at=event.due_at,
+        agent_index=event.agent_index,
+        fresh_next=event.fresh or task.fresh_next,
+    )
+
+
+def _escalated(task: Task, event: EscalateDecided) -> Task:
+    return replace(
+        _failed(task, event),
+        state=State.ESCALATED,
+        reason=event.blocked,
+        question=event.question,
+    )
+
+
+def _answered(task: Task, event: Answered) -> Task:
+    """A person's answer gives a fresh budget; what was used stays counted."""
+    if event.choice is Choice.ABORT:
+        return replace(task, state=State.CANCELLED, question=None)
+    asked = replace(
+        task,
+        state=State.WAITING,
+        due_at=None,
+        reason=None,
+        question=None,
+        forgiven=task.counts,
+        same_failures=0,
+        failed_tree="",
+    )
+    match event.choice:
+        case Choice.RETRY:
+            return replace(asked, words=event.words)
+        case Choice.DONE:
+            return replace(asked, stage=Stage.PREPARE, take_over=True, fresh_next=False)
+        case Choice.WAIVE:
+            stage = Stage.VERIFY if task.work.head else Stage.PREPARE
+            waivers = tuple(dict.fromkeys((*task.waivers, event.check)))
+            return replace(asked, stage=stage, waivers=waivers)

@@ -1,0 +1,130 @@
+"""What the agent is told: fixed sections, each within its own byte budget.
+
+The same task in the same condition gets the same bytes, so a repeat after a rate limit is
+identical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from yaoki.core.escalate import hint
+from yaoki.core.model import CheckSpec, Failure, Task, TaskKind
+
+BUDGETS: Mapping[str, int] = {
+    "rules": 4_000,
+    "task": 70_000,
+    "failed": 12_000,
+    "person": 8_000,
+    "checked": 8_000,
+}
+ITEMS_SHOWN = 20
+GENERIC_HINT = "The last try was not accepted. Mend what failed, then stop."
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The words for one attempt; `fault` says what went wrong in making them, if anything did."""
+
+    text: str
+    fault: str = ""
+
+
+def clip_bytes(text: str, most: int) -> str:
+    """Head and tail within `most` bytes, and how much was cut in between."""
+    raw = text.encode()
+    if len(raw) <= most:
+        return text
+    mark = f"\n[… {len(raw) - most} bytes cut …]\n"
+    keep = max(0, most - len(mark.encode()))
+    head, tail = keep // 3, keep - keep // 3
+    start = raw[:head].decode(errors="ignore")
+    end = raw[len(raw) - tail :].decode(errors="ignore") if tail else ""
+    return start + mark + end
+
+
+def fence(text: str) -> str:
+    """A code fence longer than any run of backticks inside, so that data stays data."""
+    longest = run = 0
+    for letter in text:
+        run = run + 1 if letter == "`" else 0
+        longest = max(longest, run)
+    bar = "`" * max(3, longest + 1)
+    return f"{bar}\n{text}\n{bar}"
+
+
+def compose(
+    task: Task, tell: Callable[[Failure], str] = lambda failure: what_failed(failure)
+) -> Prompt:
+    """The whole prompt.  If the words about the failure cannot be made, generic ones are used."""
+    failed, fault = "", ""
+    if task.feedback is not None:
+        try:
+            failed = tell(task.feedback)
+        except Exception as error:  # noqa: BLE001 - whatever a teller does, the attempt must go on
+            failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
+    sections = (
+        ("Rules", "rules", _rules(task)),
+        ("Task", "task", task.spec.goal),
+        ("What failed in the last try", "failed", failed),
+        ("What a person said", "person", task.words),
+        ("How it will be checked", "checked", _checked(task)),
+    )
+    blocks = [
+        f"# {title}\n\n{clip_bytes(body.strip(), BUDGETS[key])}"
+        for title, key, body in sections
+        if body.strip()
+    ]
+    return Prompt("\n\n".join(blocks) + "\n", fault)
+
+
+def _rules(task: Task) -> str:
+    lines = [
+        "You work alone in a git worktree of your own; nobody answers questions while you work.",
+        "Change files in the current directory only. Do not switch branches, push, or touch git "
+        "configuration.",
+        "Your word is not taken for it: when you stop, the checks below are run on what you left.",
+    ]
+    if task.spec.kind is TaskKind.REPORT:
+        lines.append("Write your report to standard output, or to a file if the task names one.")
+    if task.spec.scope:
+        lines.append(f"Stay within these paths: {', '.join(task.spec.scope)}")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def what_failed(failure: Failure) -> str:
+    """Exactly what failed, and nothing of the history before."""
+    parts = [hint(failure), f"{failure.kind.value}: {failure.message}"]
+    if failure.check:
+        parts.append(f"Failing check: {failure.check}")
+    parts.extend(_item_lines(failure))
+    if failure.output.strip():
+        parts.append("Its output (cut):\n" + fence(clip_bytes(failure.output.strip(), 6_000)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _item_lines(failure: Failure) -> list[str]:
+    lines = []
+    for item in failure.items[:ITEMS_SHOWN]:
+        where = f" ({item.where})" if item.where else ""
+        said = f": {item.message}" if item.message else ""
+        lines.append(f"- {item.name}{where}{said}")
+    rest = len(failure.items) - ITEMS_SHOWN
+    if rest > 0:
+        lines.append(f"- and {rest} more")
+    return ["\n".join(lines)] if lines else []
+
+
+def _checked(task: Task) -> str:
+    return "\n".join(f"- {check.name}: {_command(check)}" for check in task.spec.checks)
+
+
+def _command(check: CheckSpec) -> str:
+    if check.shell:
+        return f"`{check.shell}`"
+    if check.argv:
+        return f"`{' '.join(check.argv)}`"
+    if check.git:
+        return f"git {check.git}"
+    return f"file {check.path} " + ", ".join(f"{k} {v}" for k, v in check.file.items())

@@ -1,0 +1,224 @@
+"""Try again, and when: the decision as a value, with the rule behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task
+
+FALLBACK = timedelta(seconds=1)
+# Past this a power of the multiplier only burns memory: every maximum is reached long before.
+EXPONENT_MAX = 64
+
+
+def delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
+    """The wait before try number `tries` (1 is the first retry); never negative, never past the
+    maximum.  If the calculation fails, one second.
+    """
+    try:
+        return _delay(backoff, tries, chance)
+    except (ValueError, OverflowError, ArithmeticError, TypeError):
+        return FALLBACK
+
+
+def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
+    step = max(0, min(tries - 1, EXPONENT_MAX))
+    match backoff.type:
+        case "fixed":
+            plain = backoff.initial
+        case "linear":
+            plain = backoff.initial * (step + 1)
+        case "exponential":
+            plain = backoff.initial * min(backoff.multiplier**step, 1e12)
+        case other:
+            raise ValueError(f"no such backoff: {other}")
+    plain = min(plain, backoff.maximum)
+    jittered = plain * (1 + backoff.jitter * (2 * chance - 1))
+    return max(timedelta(0), min(jittered, backoff.maximum))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """PASS, RETRY or ESCALATE, with everything that led to it."""
+
+    verdict: str
+    kind: Kind
+    current: int
+    maximum: int
+    reasoning: str
+    rule: str
+    otherwise: str
+    delay: timedelta = timedelta(0)
+    reason: Reason | None = None
+    strategy: str = "continue"
+
+
+def same_in_a_row(task: Task, failure: Failure, tree: str) -> int:
+    """How often in a row this very failure was seen with the very same work, this one included."""
+    before = task.feedback
+    if before is None or before.fingerprint != failure.fingerprint or tree != task.failed_tree:
+        return 1
+    return task.same_failures + 1
+
+
+def ladder(task: Task, same: int) -> str:
+    """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up."""
+    if same <= 1:
+        return "continue"
+    if same == 2:
+        return "fresh"
+    agents_left = len(task.spec.agents) - 1 - task.agent_index
+    return "next-agent" if agents_left > 0 else "end"
+
+
+def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Decision:
+    """The flow of rule 5.1.  Tries are counted per kind, so a rate limit never eats the tries of a
+    failing test; failures of the content share one limit besides; a kind without a rule is not
+    retried.
+    """
+    policy = task.spec.policy
+    if failure.ours:
+        return _fault(task, failure, policy, chance)
+    kind, rule = failure.kind, policy.rules.get(failure.kind)
+    current = task.spent(kind)
+    if rule is None:
+        return _no(
+            failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"
+        )
+    if not failure.retry_safe:
+        return _no(
+            failure,
+            current,
+            rule.retries_max,
+            "5.7",
+            "the failure was reported as not safe to retry",
+            "a report without retry_safe: false",
+        )
+    limit = _limit(task, failure, policy)
+    if limit is not None:
+        return limit
+    return _again(task, failure, same, chance, current, rule.retries_max)
+
+
+def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decision:
+    """Our own infrastructure failed: the same stage again, no try of the agent is spent."""
+    used = task.counts.faults - task.forgiven.faults
+    if failure.code:
+        return _no(
+            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is mended first"
+        )
+    if used >= policy.faults_max:
+        return _no(
+            failure,
+            used,
+            policy.faults_max,
+            "4.8",
+            f"our own infrastructure failed {used + 1} times; {policy.faults_max} repeats allowed",
+            "the stage had worked once in between",
+        )
+    rule = policy.rules.get(Kind.TRANSIENT_ERROR)
+    wait = delay(rule.backoff if rule else Backoff(), used + 1, chance)
+    return Decision(
+        "RETRY",
+        failure.kind,
+        used,
+        policy.faults_max,
+        f"{task.stage} failed for a reason of ours; repeat {used + 1}/{policy.faults_max}",
+        "4.8",
+        f"{policy.faults_max} such faults in a row would ask a person",
+        delay=wait,
+        strategy="same-stage",
+    )
+
+
+def _limit(task: Task, failure: Failure, policy: Policy) -> Decision | None:
+    """The bound that ends the retries, if one is reached."""
+    kind = failure.kind
+    current, most = task.spent(kind), policy.rules[kind].retries_max
+    content = task.counts.content - task.forgiven.content
+    if current >= most:
+        said = f"retry count {current} >= maximum {most} for {kind}"
+        return _no(failure, current, most, "5.1", said, f"retry.max_retries above {most}")
+    if kind in CONTENT and content >= policy.content_retries_max:
+        most = policy.content_retries_max
+        said = f"{content + 1} failures of the content; {most} retries allowed over all its kinds"
+        return _no(failure, content, most, "4.6", said, f"retry.max_retries above {most}")
+    if kind is not Kind.LOST and task.spent_total + 1 >= policy.total_attempts_max:
+        most = policy.total_attempts_max
+        said = f"{task.spent_total + 1} failed attempts in total; {most} allowed"
+        return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
+    return None
+
+
+def _again(
+    task: Task, failure: Failure, same: int, chance: float, current: int, most: int
+) -> Decision:
+    strategy = ladder(task, same) if failure.kind in CONTENT else "continue"
+    if failure.kind is Kind.LOST:
+        strategy = "fresh"
+    if strategy == "end":
+        said = f"the same failure {same} times in a row with the same work, and no other agent"
+        return _no(
+            failure, current, most, "4.6", said, "another failure, other work, or another agent"
+        )
+    wait, source = _wait(task, failure, current + 1, chance)
+    return Decision(
+        "RETRY",
+        failure.kind,
+        current,
+        most,
+        f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
+        "5.1" if strategy == "continue" else "4.6",
+        f"a {failure.kind} count of {most} would ask a person; {_next_step(task, same)}",
+        delay=wait,
+        strategy=strategy,
+    )
+
+
+def _next_step(task: Task, same: int) -> str:
+    following = {"fresh": "a fresh worktree", "next-agent": "the next agent", "end": "a person"}
+    step = ladder(task, max(same, 1) + 1)
+    return f"the same failure with the same work would bring {following[step]}"
+
+
+def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
+    """A wait the other side named replaces ours, up to a bound of its own."""
+    policy = task.spec.policy
+    if failure.retry_after is not None:
+        return min(failure.retry_after, policy.rate_limit_wait_max), "Retry-After"
+    backoff = policy.rules[failure.kind].backoff
+    return delay(backoff, tries, chance), f"{backoff.type} backoff"
+
+
+def _no(
+    failure: Failure, current: int, maximum: int, rule: str, reasoning: str, otherwise: str
+) -> Decision:
+    return Decision(
+        "ESCALATE",
+        failure.kind,
+        current,
+        maximum,
+        reasoning,
+        rule,
+        otherwise,
+        reason=_reason(failure),
+    )
+
+
+def _reason(failure: Failure) -> Reason:
+    if failure.reason is not None:
+        return failure.reason
+    match failure.kind:
+        case Kind.CONFLICT:
+            return Reason.CONFLICT
+        case Kind.ESCALATE_REQUIRED:
+            return Reason.NEEDS_HUMAN
+        case Kind.RESOURCE_EXHAUSTED:
+            return Reason.RESOURCE_EXHAUSTED
+        case Kind.FATAL_ERROR:
+            return Reason.SYSTEM_ERROR_PERMANENT
+        case Kind.TRANSIENT_ERROR | Kind.RATE_LIMIT | Kind.LOST:
+            return Reason.SYSTEM_ERROR_TRANSIENT
+        case Kind.INCOMPLETE | Kind.QUALITY_FAILURE | Kind.TIMEOUT:
+            return Reason.MAX_RETRIES

@@ -1,0 +1,39 @@
+"""Which task starts next: priority with ageing, fair between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from yaoki.core.model import RunId
+
+AGEING = timedelta(minutes=10)
+
+
+def rank(ready_at: datetime, priority: int, ageing: timedelta = AGEING) -> int:
+    """Milliseconds; the smallest starts first.
+
+    One step of priority is worth `ageing` of waiting.  Both sides grow at the same pace, so the
+    order of two waiting tasks never changes and an index can hold it.
+    """
+    return int((ready_at - priority * ageing).timestamp() * 1000)
+
+
+def turns(waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int) -> list[RunId]:
+    """Whose turn it is, slot by slot: always the run with the fewest tasks at work."""
+    left, busy = dict(waiting), {run: active.get(run, 0) for run in waiting}
+    order: list[RunId] = []
+    while len(order) < limit:
+        open_runs = [run for run, n in left.items() if n > 0]
+        if not open_runs:
+            break
+        run = min(open_runs, key=lambda r: (busy[r], list(left).index(r)))
+        order.append(run)
+        left[run] -= 1
+        busy[run] += 1
+    return order
+
+
+def share(order: Sequence[RunId]) -> dict[RunId, int]:
+    """How many slots each run gets."""
+    return {run: list(order).count(run) for run in dict.fromkeys(order)}

@@ -1,0 +1,1 @@
+"""The shape of the project: floors, contracts, documents, and which rules are proven."""

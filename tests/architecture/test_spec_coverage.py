@@ -1,0 +1,76 @@
+"""The count of proven rules can be trusted."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.spec_coverage import RULES, SPINE, SpecInvalid, count_tests, main, read_rules, select
+
+MARKED = """
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.spec("1.1")]
+
+
+@pytest.mark.spec("2.1", "2.2")
+def test_of_two_rules(): ...
+
+
+@pytest.mark.spec("2.1")
+class TestGroup:
+    @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.spec("3.10"))])
+    def test_in_a_class(self, x): ...
+
+    def helper(self): ...
+
+
+@pytest.mark.spec("15")
+def no_test(): ...
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "test_sample.py"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_marks_count_wherever_they_stand(tmp_path: Path) -> None:
+    counts = count_tests([written(tmp_path, MARKED)], ["1.1", "2.1", "2.2", "3.10", "15"])
+
+    assert counts == {"1.1": 2, "2.1": 2, "2.2": 1, "3.10": 1}
+
+
+def test_a_section_means_all_its_rules_and_no_other() -> None:
+    rules = ["1.1", "1.2", "2.1", "10.1", "15"]
+
+    assert select(["1", "15"], rules) == ["1.1", "1.2", "15"]
+
+
+def test_an_invented_rule_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, '@pytest.mark.spec("9.99")\ndef test_it(): ...\n')
+
+    with pytest.raises(SpecInvalid, match=r"no rule 9\.99"):
+        count_tests([file], read_rules(RULES))
+
+
+def test_a_computed_rule_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, "@pytest.mark.spec(RULE)\ndef test_it(): ...\n")
+
+    with pytest.raises(SpecInvalid, match="plain string"):
+        count_tests([file], read_rules(RULES))
+
+
+def test_every_rule_of_the_spine_exists() -> None:
+    lines = SPINE.read_text(encoding="utf-8").split()
+
+    assert select(lines, read_rules(RULES)) == lines
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"), [("2.1", 0), ("2.1 2.3", 1), ("99", 2), ("", 2)], ids=repr
+)
+def test_the_exit_code_tells_what_is_missing(rules: str, code: int, tmp_path: Path) -> None:
+    written(tmp_path, MARKED)
+
+    assert main(["--tests", str(tmp_path), "--rules", rules]) == code
