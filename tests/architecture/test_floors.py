@@ -26,6 +26,7 @@ CORE_MAY_IMPORT = (
     "dataclasses",
     "datetime",
     "decimal",
+    "difflib",
     "enum",
     "fnmatch",
     "fractions",

@@ -166,15 +166,17 @@ def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tu
     why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
     stage = task.stage if failure.ours else Stage.PREPARE
     if decision.verdict == "RETRY":
+        delay_ms = decision.delay // timedelta(milliseconds=1)
         next_agent = 1 if decision.strategy == "next-agent" else 0
         return (
             RetryDecided(
                 failure=failure,
                 stage=stage,
-                due_at=moment.now + decision.delay,
+                due_at=moment.now
+                + timedelta(milliseconds=decision.delay // timedelta(milliseconds=1)),
                 current_retry_count=decision.current,
                 max_retries=decision.maximum,
-                delay_ms=decision.delay // timedelta(milliseconds=1),
+                delay_ms=delay_ms,
                 reasoning=decision.reasoning,
                 modification_hint=escalate.hint(failure),
                 strategy=decision.strategy,

@@ -16,7 +16,7 @@ def rank(ready_at: datetime, priority: int, ageing: timedelta = AGEING) -> int:
     One step of priority is worth `ageing` of waiting.  Both sides grow at the same pace, so the
     order of two waiting tasks never changes and an index can hold it.
     """
-    return int((ready_at - priority * ageing).timestamp() * 1000)
+    return round((ready_at - priority * ageing).timestamp() * 1000)
 
 
 def turns(waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int) -> list[RunId]:

@@ -47,12 +47,13 @@ def from_data(cls: type[Value], data: Any) -> Value:
 
 def part_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Some fields of a dataclass, those at their default left out."""
-    whole = _encoder_of(type(value), names)(value)
-    return whole  # type: ignore[no-any-return]  # built by _encoder_of, a dict by construction
+    held: Any = type(value)
+    whole: dict[str, Any] = _encoder_of(held, names)(value)
+    return whole
 
 
 def part_from_data(
-    cls: type[Any], names: tuple[str, ...], data: Mapping[str, Any]
+    cls: Any, names: tuple[str, ...], data: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What `part_to_data` wrote, as keyword arguments."""
     known = _part_decoders(cls, names)
@@ -60,7 +61,7 @@ def part_from_data(
 
 
 @cache
-def _part_decoders(cls: type[Any], names: tuple[str, ...]) -> dict[str, Codec]:
+def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, Codec]:
     hints = get_type_hints(cls)
     return {name: _decoder(hints[name]) for name in names}
 
@@ -68,12 +69,12 @@ def _part_decoders(cls: type[Any], names: tuple[str, ...]) -> dict[str, Codec]:
 _PLAIN = (str, int, float, bool, type(None))
 
 
-def _encoder(cls: type[Any]) -> Codec:
+def _encoder(cls: Any) -> Codec:
     return _encoder_of(cls, ())
 
 
 @cache
-def _encoder_of(cls: type[Any], names: tuple[str, ...]) -> Codec:
+def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
     rows = tuple((f.name, _default(f)) for f in fields(cls) if not names or f.name in names)
 
     def encode(value: Any) -> dict[str, Any]:

@@ -1,0 +1,196 @@
+"""Any command line as an agent, by template."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from yaoki.agents.asking import question_in
+from yaoki.agents.limits import error_lines, limit_of, retry_after_of
+from yaoki.agents.logs import ERR, modified_s, newest, tail
+from yaoki.agents.result import RESULT, Result, read_result
+from yaoki.core.display import plain
+from yaoki.core.environment import BASIC, allowed
+from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.core.redact import mask, mask_values, secret_values
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Order
+
+PROMPT = "prompt.md"
+CHANNELS = ("argument", "stdin", "file")
+# Linux takes 128 KiB in one argument; a longer prompt is handed over as a file.
+ARGUMENT_BYTES_MAX = 100_000
+ERROR_CHARS_MAX = 4096
+LOG_BYTES_READ = 64 * 1024
+QUIET_S = 2.0
+
+_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|task|attempt|model)\}")
+
+
+class CommandAgent:
+    """Fills a command line, gives it a reduced environment, and reads what it left."""
+
+    def preflight(self, spec: AgentSpec) -> None:
+        if not spec.command:
+            raise _unfit(spec, "it has no command", hint="give it one: command: [my-agent, …]")
+        if spec.prompt not in CHANNELS:
+            raise _unfit(spec, f"{spec.prompt!r} is no prompt channel", hint=" | ".join(CHANNELS))
+        find_binary(spec, spec.command[0])
+
+    def launch(self, order: Order) -> Launch:
+        prompt = keep_prompt(order)
+        return Launch(
+            argv=fill(order, prompt),
+            cwd=str(order.worktree),
+            env=environment(order),
+            stdin=prompt if order.agent.prompt == "stdin" else None,
+            deadline=order.timeout,
+            hang=order.hang,
+            lease=order.lease,
+        )
+
+    def read(self, folder: Path, look: Look) -> AgentExit:
+        secrets = secret_values(os.environ)
+        result = read_result(folder)
+        errors = plain(tail(folder / ERR, LOG_BYTES_READ))
+        lines = error_lines(errors)
+        return AgentExit(
+            code=look.code,
+            signal=look.signal,
+            ended_by=look.ended_by,
+            seconds=look.seconds,
+            output_bytes=look.output_bytes,
+            error=_error(errors, result, secrets),
+            question=mask(result.question or _asked(folder, look), secrets),
+            retry_after=result.retry_after or retry_after_of(lines, datetime.now(UTC)),
+            limit=limit_of(lines),
+            retry_safe=result.retry_safe,
+            start_error=look.start_error,
+        )
+
+    def question(self, folder: Path) -> str:
+        asked = read_result(folder).question
+        if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
+            asked = _last_words(folder, input_only=False)
+        return mask(asked, secret_values(os.environ))
+
+
+# ------------------------------------------------------------------ before
+
+
+def find_binary(spec: AgentSpec, command: str) -> str:
+    """Where the command stands on the agent's own PATH; `Fault` when it cannot run.
+
+    A relative path names a file of the worktree, which is not there yet.
+    """
+    if "/" in command and not Path(command).is_absolute():
+        return command
+    path = _base(spec).get("PATH", os.defpath)
+    if found := shutil.which(command, path=path):
+        return found
+    if shutil.which(command, mode=os.F_OK, path=path):
+        raise Fault(
+            f"agent {spec.name!r}: {command!r} is not executable",
+            transient=False,
+            code="PERMISSION_DENIED",
+            hint=f"chmod +x {command}, or name another command for {spec.name!r}",
+        )
+    raise Fault(
+        f"agent {spec.name!r}: {command!r} is not on the PATH",
+        transient=False,
+        code="RESOURCE_NOT_FOUND",
+        hint=f"install {command}, or name another command for {spec.name!r}",
+    )
+
+
+def _unfit(spec: AgentSpec, why: str, *, hint: str) -> Fault:
+    return Fault(
+        f"agent {spec.name!r}: {why}", transient=False, code="RESOURCE_NOT_FOUND", hint=hint
+    )
+
+
+def _base(spec: AgentSpec) -> dict[str, str]:
+    return {
+        **allowed(os.environ, (*BASIC, *spec.pass_env)),
+        "TERM": "dumb",
+        **spec.env,
+    }
+
+
+def environment(order: Order) -> Mapping[str, str]:
+    """The whole environment of the agent: allowed names, the plan's, then who it is."""
+    return {
+        **_base(order.agent),
+        "YAOKI_TASK": order.task_id,
+        "YAOKI_ATTEMPT": str(order.attempt),
+        "YAOKI_EPOCH": str(order.epoch),
+        "YAOKI_WORKTREE": str(order.worktree),
+        "YAOKI_RESULT": str(order.folder / RESULT),
+        "YAOKI_PROMPT_FILE": str(order.folder / PROMPT),
+        **order.environment,
+    }
+
+
+def keep_prompt(order: Order) -> str:
+    """Write down exactly what is sent, for the owner's eyes only, and return it.
+
+    Only known values are masked here: a shape may be what the task is about.
+    """
+    words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
+    prompt = mask_values(words, secret_values(os.environ))
+    order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = order.folder / PROMPT
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        os.fchmod(handle, 0o600)
+        stream.write(prompt)
+    return prompt
+
+
+def fill(order: Order, prompt: str) -> tuple[str, ...]:
+    """The command line.  Values are put in once: a placeholder inside one stays as it is."""
+    spec, file = order.agent, str(order.folder / PROMPT)
+    argument = prompt
+    if len(prompt.encode("utf-8")) > ARGUMENT_BYTES_MAX:
+        argument = f"Read the file {file} and do what it says."
+    values = {
+        "prompt": argument,
+        "prompt_file": file,
+        "worktree": str(order.worktree),
+        "task": str(order.task_id),
+        "attempt": str(order.attempt),
+        "model": spec.model,
+    }
+    filled = tuple(_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.command)
+    named = {hit for part in spec.command for hit in _PLACEHOLDER.findall(part)}
+    if spec.prompt == "stdin" or named & {"prompt", "prompt_file"}:
+        return filled
+    return (*filled, file if spec.prompt == "file" else argument)
+
+
+# ------------------------------------------------------------------ after
+
+
+def _error(errors: str, result: Result, secrets: tuple[str, ...]) -> str:
+    """The end of the error channel, then what the agent noted, for that is its last word."""
+    noted = result.summary if result.status == "failed" else ""
+    parts = (mask(errors, secrets)[-ERROR_CHARS_MAX:], result.defect, mask(noted, secrets))
+    return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def _asked(folder: Path, look: Look) -> str:
+    """A clean end is not a wait, unless the very last line reads an answer."""
+    clean = look.phase == "exited" and look.code == 0 and not look.ended_by
+    return _last_words(folder, input_only=clean)
+
+
+def _last_words(folder: Path, *, input_only: bool) -> str:
+    for file in newest(folder):
+        asked = question_in(plain(tail(file, ERROR_CHARS_MAX)), input_only=input_only)
+        if asked:
+            return asked
+    return ""

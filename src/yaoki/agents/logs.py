@@ -1,0 +1,56 @@
+"""Reading what an agent left in its folder: bounded, whatever the agent put there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+OUT, ERR = "out.log", "err.log"
+
+
+def read_regular(file: Path, limit: int) -> bytes | None:
+    """Up to `limit` bytes; None when there is no such plain file.
+
+    Links and pipes are not followed: the agent could point them anywhere, or block us.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return stream.read(limit)
+
+
+def tail(file: Path, limit: int) -> str:
+    """The last bytes of a log as text; empty when there is none."""
+    try:
+        with file.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - limit))
+            return stream.read(limit).decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def newest(folder: Path) -> tuple[Path, ...]:
+    """The log written to last; both when that cannot be told."""
+    times = {file: _modified_ns(file) for file in (folder / OUT, folder / ERR)}
+    last = max(times.values())
+    return tuple(file for file, at in times.items() if at == last and at)
+
+
+def modified_s(folder: Path) -> float:
+    """When a log was last written to, in seconds since the epoch."""
+    return max(_modified_ns(folder / OUT), _modified_ns(folder / ERR)) / 1e9
+
+
+def _modified_ns(file: Path) -> int:
+    """Zero for a log that holds nothing: nobody wrote to it."""
+    try:
+        facts = file.stat()
+    except FileNotFoundError:
+        return 0
+    return facts.st_mtime_ns if facts.st_size else 0

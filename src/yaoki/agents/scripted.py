@@ -1,0 +1,45 @@
+"""The scripted agent: a real child process that plays a scenario, for rehearsals and tests."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from yaoki.agents.command import CommandAgent, environment, keep_prompt
+from yaoki.agents.scenario import check_scenario
+from yaoki.core.model import AgentSpec
+from yaoki.errors import Fault, PlanInvalid
+from yaoki.ports import Launch, Order
+
+SCENARIO = "scenario.json"
+PLAYER = Path(__file__).with_name("play.py")
+
+
+class ScriptedAgent(CommandAgent):
+    """Reads what it left exactly as any other command is read."""
+
+    def preflight(self, spec: AgentSpec) -> None:
+        try:
+            check_scenario(spec.options)
+        except PlanInvalid as fault:
+            raise Fault(
+                f"agent {spec.name!r}: {fault.sentence}",
+                transient=False,
+                code="RESOURCE_NOT_FOUND",
+                hint="; ".join(fault.defects[1:]) or fault.hint,
+            ) from fault
+
+    def launch(self, order: Order) -> Launch:
+        keep_prompt(order)
+        script = order.folder / SCENARIO
+        script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
+        return Launch(
+            # By path and without site packages: it starts at once, whatever the worktree holds.
+            argv=(sys.executable, "-I", "-S", str(PLAYER), str(script)),
+            cwd=str(order.worktree),
+            env=environment(order),
+            deadline=order.timeout,
+            hang=order.hang,
+            lease=order.lease,
+        )

@@ -1,0 +1,19 @@
+"""The known word a wrong one was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+# Comparing is slow: past this many words the hint is not worth the wait.
+KNOWN_MAX = 1_000
+WORD_MAX = 200
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'needs'?`, ready to append; empty when nothing is near."""
+    words = list(known)
+    if len(words) > KNOWN_MAX or len(word) > WORD_MAX:
+        return ""
+    found = get_close_matches(word, words, n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""

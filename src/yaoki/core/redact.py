@@ -1,0 +1,85 @@
+"""Secrets are masked before anything is shown, stored or sent.
+
+Known values go first, then the shapes of keys that cloud, forge and model vendors
+hand out.  Every shape is bounded or reads forward only, so a hostile text costs
+no more than its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+MARK = "[masked]"
+VALUE_CHARS_MIN = 6
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD_?HASH"
+    r"|CREDENTIALS?|PAT|COOKIE|PRIVATE)(?:_|$)",
+    re.IGNORECASE,
+)
+
+# What follows a name that says "secret".  After a colon prose is likely, so a digit is asked for.
+_NAMED = r"(?:api[_-]?key|secret(?:[_-]?key)?|token|passw(?:or)?d|passphrase|credentials?)[\"']?"
+_VALUE = r"[\w.~+/!$%^&*-]"
+
+# (shape, what stays): a group that is kept tells the reader which secret stood there.
+_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(shape), kept)
+    for shape, kept in (
+        (
+            r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            MARK,
+        ),
+        (r"\beyJ[\w-]{8,4096}\.[\w-]{8,8192}\.[\w-]{8,4096}", MARK),  # JSON web token
+        (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", MARK),  # Amazon
+        (r"\bAIza[\w-]{35}", MARK),  # Google
+        (r"\bya29\.[\w-]{20,}", MARK),  # Google OAuth
+        (r"\bgh[pousr]_[A-Za-z0-9]{30,}", MARK),  # GitHub
+        (r"\bgithub_pat_\w{22,}", MARK),
+        (r"\bglpat-[\w-]{20,}", MARK),  # GitLab
+        (r"\b[sr]k-[\w-]{20,}", MARK),  # OpenAI, Anthropic, OpenRouter and others
+        (r"\b[spr]k_(?:live|test)_\w{16,}", MARK),  # Stripe
+        (r"\b(?:gsk_|xai-|hf_|r8_|pplx-)[\w-]{20,}", MARK),  # model vendors
+        (r"\bxox[abeoprs]-[\w-]{10,}", MARK),  # Slack
+        (r"\bnpm_[A-Za-z0-9]{36}", MARK),
+        (r"\bpypi-[\w-]{16,}", MARK),
+        (r"(://[^/\s:@]{0,256}:)[^/\s@]{1,1024}(?=@)", rf"\1{MARK}"),  # user:password@host
+        (r"(?i)(\bbearer\s{1,4})[\w.~+/=-]{16,}", rf"\1{MARK}"),
+        (r"(?i)(\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[^\s\"']{6,}",
+         rf"\1{MARK}"),
+        (rf"(?i)({_NAMED}=[\"']?){_VALUE}{{6,}}", rf"\1{MARK}"),
+        (
+            rf"(?i)({_NAMED}\s{{0,4}}[:=]\s{{0,4}}[\"']?)(?=[^\d\s]{{0,64}}\d){_VALUE}{{8,}}",
+            rf"\1{MARK}",
+        ),
+    )
+)
+
+
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without known secrets and without anything shaped like one."""
+    text = mask_values(text, secrets)
+    for shape, kept in _SHAPES:
+        text = shape.sub(kept, text)
+    return text
+
+
+def mask_values(text: str, secrets: Iterable[str]) -> str:
+    """The text without exactly these values; the longest first, for one may hold another."""
+    worth = {value for value in secrets if len(value) >= VALUE_CHARS_MIN and value not in MARK}
+    if not worth:
+        return text
+    ordered = sorted(worth, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, ordered)), MARK, text)
+
+
+def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Values of the variables whose name says that they are secret."""
+    found = {
+        value
+        for name, value in environ.items()
+        if _SECRET_NAME.search(name) and len(value) >= VALUE_CHARS_MIN
+    }
+    return tuple(sorted(found, key=lambda value: (-len(value), value)))

@@ -1,0 +1,54 @@
+"""Which changed paths lie outside the scope a task declared.
+
+Globs stand at the root of the repository.  `*` and `?` stay inside one name, `**`
+spans folders, a plain path covers everything beneath it, `!` takes paths out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+_WILD = frozenset("*?[")
+
+
+def outside(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+    """The changed paths no glob covers, in order.  No scope declared: nothing is outside."""
+    globs = tuple(scope)
+    if not globs:
+        return ()
+    return tuple(sorted(path for path in changed if not covered(path, globs)))
+
+
+def covered(path: str, globs: Iterable[str]) -> bool:
+    """Does the scope hold this path?  The last glob that matches has the say."""
+    inside = False
+    for glob in globs:
+        taken_out = glob.startswith("!")
+        if matches(path, glob.removeprefix("!")):
+            inside = not taken_out
+    return inside
+
+
+def matches(path: str, glob: str) -> bool:
+    """Match name by name.  Keeping the set of reachable places makes many `**` cheap."""
+    names = [name for name in path.split("/") if name]
+    parts = [part for part in glob.removeprefix("./").split("/") if part]
+    beneath = bool(parts) and (glob.endswith("/") or not _WILD & set(parts[-1]))
+    if parts and parts[-1] == "**":
+        parts[-1], beneath = "*", True
+    places = _walk(names, parts) if parts else set()
+    return bool(places) if beneath else len(names) in places
+
+
+def _walk(names: list[str], parts: list[str]) -> set[int]:
+    """How many names the whole glob may have used up."""
+    places = {0}
+    for part in parts:
+        if part == "**":
+            places = set(range(min(places, default=len(names) + 1), len(names) + 1))
+        else:
+            places = {
+                at + 1 for at in places if at < len(names) and fnmatchcase(names[at], part)
+            }
+    return places

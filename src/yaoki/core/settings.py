@@ -1,0 +1,229 @@
+"""The settings as values: every key, its default, its bounds and its meaning stand here once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+from yaoki.core.model import CONTENT, Backoff, Kind, Policy, RetryRule
+
+PATTERNS = (
+    "git-dirty",
+    "test-failed",
+    "type-error",
+    "lint-error",
+    "format-error",
+    "file-not-exists",
+    "merge-conflict",
+    "out-of-scope",
+    "mass-deletion",
+    "omission",
+    "todo-added",
+    "syntax-error",
+    "no-change",
+    "test-weakened",
+    "branch-not-pushed",
+)
+LANGUAGES = ("en", "ja")
+BACKOFF_TYPES = ("fixed", "linear", "exponential")
+RETRYABLE = (
+    Kind.INCOMPLETE,
+    Kind.QUALITY_FAILURE,
+    Kind.TIMEOUT,
+    Kind.TRANSIENT_ERROR,
+    Kind.RATE_LIMIT,
+    Kind.CONFLICT,
+    Kind.LOST,
+)
+RETRIES_MAX = 100
+SECONDS_MAX = 30 * 86_400
+MILLISECONDS_MAX = SECONDS_MAX * 1_000
+BYTES_MAX = 1 << 50
+
+
+def key(
+    default: Any, doc: str, *, low: float = 0, high: float = 1_000_000, words: Iterable[str] = ()
+) -> Any:
+    """A setting with its meaning and bounds; its type is the type of its default."""
+    metadata = MappingProxyType({"doc": doc, "low": low, "high": high, "words": tuple(words)})
+    return field(default=default, metadata=metadata)
+
+
+def seconds(default: float, doc: str) -> Any:
+    """A duration above zero; tests use very small ones."""
+    return key(default, doc, low=0.001, high=SECONDS_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What one kind of failure has of its own; None means the common default."""
+
+    max_retries: int | None = None
+    backoff: Backoff | None = None
+    modification_hint: str = ""
+
+
+_FIVE = timedelta(seconds=5)
+CAUSES: Mapping[Kind, Cause] = MappingProxyType(
+    {
+        Kind.TIMEOUT: Cause(2, Backoff("fixed", initial=_FIVE, maximum=_FIVE, jitter=0.0)),
+        Kind.RATE_LIMIT: Cause(
+            5, Backoff("exponential", initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2)
+        ),
+        Kind.CONFLICT: Cause(2),
+        Kind.LOST: Cause(6),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When to try again.  `cause_specific` holds what somebody wrote, laid over `CAUSES`."""
+
+    default_max_retries: int = key(
+        3, "retries of a kind of failure without a number of its own", high=RETRIES_MAX
+    )
+    default_backoff: Backoff = field(default_factory=Backoff)
+    retryable_failures: tuple[Kind, ...] = RETRYABLE
+    cause_specific: Mapping[Kind, Cause] = field(default_factory=dict)
+    max_total_attempts: int = key(
+        12, "failed attempts of one task, all kinds together", low=1, high=1_000
+    )
+    rate_limit_wait_max_s: float = key(
+        21_600.0, "longest wait that a rate limit may ask for", high=SECONDS_MAX
+    )
+
+    def cause(self, kind: Kind) -> Cause:
+        """What holds for one kind: the written part, then the shipped part."""
+        shipped, written = CAUSES.get(kind, Cause()), self.cause_specific.get(kind, Cause())
+        most = shipped.max_retries if written.max_retries is None else written.max_retries
+        return Cause(most, written.backoff or shipped.backoff, written.modification_hint)
+
+    def rule(self, kind: Kind) -> RetryRule:
+        cause = self.cause(kind)
+        most = self.default_max_retries if cause.max_retries is None else cause.max_retries
+        return RetryRule(most, cause.backoff or self.default_backoff)
+
+    @property
+    def content_retries_max(self) -> int:
+        """One limit over all failures of the content; a number written for one kind may raise it,
+        for a number that can never be reached would be a lie.
+        """
+        written = (self.cause_specific.get(kind, Cause()).max_retries or 0 for kind in CONTENT)
+        return max(self.default_max_retries, *written)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What is kept so that a fall can be undone."""
+
+    enable_snapshots: bool = key(True, "keep a snapshot of the worktree before each attempt")
+    snapshot_retention_hours: float = key(24.0, "hours a snapshot is kept", high=87_600)
+    partial_commit_enabled: bool = key(True, "land the good part of a group whose rest failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """How a person is told."""
+
+    notify_immediately: bool = key(True, "tell at once; false collects until the end of the run")
+    include_trace_link: bool = key(True, "name the command that shows the whole story")
+    max_message_length: int = key(500, "characters of a message", low=80, high=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A bound on everything.  The times form one ordered table: see `TIMES`."""
+
+    parallel: int = key(2, "tasks at the same time", low=1, high=1_000)
+    heartbeat_s: float = seconds(10.0, "how often a worker renews its claims")
+    lease_s: float = seconds(60.0, "how long a claim lasts without renewal")
+    hang_warning_s: float = seconds(300.0, "silence of an agent that is shown as a warning")
+    hang_s: float = seconds(600.0, "no CPU, no output, no changed file for this long: hung")
+    deadline_s: float = seconds(3_600.0, "longest time of one agent run; a task's default timeout")
+    max_in_progress_s: float = seconds(
+        1_800.0, "how long a silent agent keeps its task when its lease ran out"
+    )
+    delivery_max: int = key(5, "deliveries of one task before it is a dead letter", low=1)
+    pending_runs: int = key(20, "runs that are not finished", low=1)
+    pending_tasks: int = key(10_000, "tasks of one run", low=1)
+    task_text_bytes: int = key(65_536, "bytes of a task's goal", low=1, high=1 << 20)
+    output_bytes: int = key(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
+    disk_free_bytes: int = key(1 << 28, "no new work below this much free disk", high=BYTES_MAX)
+    memory_free_bytes: int = key(1 << 27, "no new work below this much memory", high=BYTES_MAX)
+    prompt_bytes: int = key(
+        120_000,
+        "bytes of a prompt; an argument takes 131072",
+        low=1_000,
+        high=1 << 24,
+    )
+    adopt: str = key(
+        "adopt", "what to do with an agent that outlived its worker", words=("adopt", "kill")
+    )
+    landings_max: int = key(10, "verifications of one attempt while the run branch moves", low=1)
+    ageing_s: float = seconds(600.0, "waiting this long raises a task's priority by one")
+
+
+# Each must be below the next; the last pair may be equal.
+TIMES = ("heartbeat_s", "lease_s", "hang_warning_s", "hang_s", "deadline_s")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where runs are kept."""
+
+    url: str = key("", "database; empty means .yaoki/state.db in the repository")
+    backups: int = key(5, "backups kept", high=1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSettings:
+    """Where worktrees are made."""
+
+    root: str = key("", "folder of the worktrees; empty means a place beside the repository")
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """The web page has no settings of its own in this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a run obeys besides its plan.
+
+    `agents` and `checks` are as written; a plan lays its own over them and checks both alike.
+    """
+
+    retry: Retry = field(default_factory=Retry)
+    recovery: Recovery = field(default_factory=Recovery)
+    escalate: Escalate = field(default_factory=Escalate)
+    limits: Limits = field(default_factory=Limits)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
+    ui: UiSettings = field(default_factory=UiSettings)
+    agent: tuple[str, ...] = ()
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
+    language: str = key("en", "language of prompts and messages", words=LANGUAGES)
+    source: str = "yaoki.toml"
+
+    @property
+    def policy(self) -> Policy:
+        return policy(self.retry, self.limits)
+
+
+def policy(retry: Retry, limits: Limits) -> Policy:
+    """The rules of one task, as the engine asks them."""
+    return Policy(
+        rules={kind: retry.rule(kind) for kind in retry.retryable_failures},
+        content_retries_max=retry.content_retries_max,
+        total_attempts_max=retry.max_total_attempts,
+        deliveries_max=limits.delivery_max,
+        landings_max=limits.landings_max,
+        rate_limit_wait_max=timedelta(seconds=retry.rate_limit_wait_max_s),
+    )

@@ -1,0 +1,53 @@
+"""`open_store`: the door to the one transactional store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yaoki.errors import StoreError
+from yaoki.ports import Clock
+from yaoki.store.migrate import migrate
+from yaoki.store.sql import SqlStore
+from yaoki.store.sqlite import SqliteDatabase
+
+IGNORE_ALL = "# Made by yaoki; nothing here belongs in a commit.\n*\n"
+
+
+def open_store(
+    path: Path,
+    clock: Clock,
+    *,
+    create: bool = True,
+    durable: bool = True,
+    limits: Mapping[str, Any] | None = None,
+) -> SqlStore:
+    """The SQLite store at `path`, migrated and ready."""
+    if not path.exists():
+        if not create:
+            raise StoreError("there is no store here yet", hint="yaoki run PLAN")
+        _make_folder(path.parent)
+    database = SqliteDatabase(path, durable=durable)
+    try:
+        migrate(database, path.parent / "backups")
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database, clock, **(limits or {}))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(IGNORE_ALL)
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be made: {error.strerror}",
+            hint="make the repository's directory writable, or set [store] url in yaoki.toml",
+        ) from error
+
+
+__all__ = ["SqlStore", "open_store"]

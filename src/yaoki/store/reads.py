@@ -1,0 +1,184 @@
+"""What is read from the store.  Specifications never change, so they are kept once read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from yaoki.core.events import Submitted
+from yaoki.core.machine import create, evolve
+from yaoki.core.model import Catalogue, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.wire import event_from_data, spec_from_data
+from yaoki.errors import Unknown
+from yaoki.ports import Entry, Row
+from yaoki.store import statements as sql
+from yaoki.store.backups import Backups
+from yaoki.store.rows import Fields, entry_of, instant, run_of, screen_row, task_of
+from yaoki.store.sqlite import Link, SqliteDatabase
+
+SPECS_KEPT = 4096
+
+
+class Reads:
+    """Readers; `SqlStore` adds the writers."""
+
+    def __init__(self, database: SqliteDatabase, *, backups_kept: int = 5) -> None:
+        self._db = database
+        self.backups = Backups(database, keep=backups_kept)
+        self._specs: dict[str, Spec] = {}
+        self._runs: dict[str, Run] = {}
+
+    # -------------------------------------------------------------- inside a transaction
+
+    def _run(self, link: Link, run_id: str) -> Run:
+        kept = self._runs.get(run_id)
+        if kept is not None:
+            return kept
+        row = link.row("SELECT * FROM runs WHERE id = :id", {"id": run_id})
+        if row is None:
+            raise Unknown(f"there is no run {run_id}", hint="yaoki status")
+        run = self._runs[run_id] = run_of(row)
+        return run
+
+    def _forget_run(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+
+    def _catalogue(self, link: Link, run_id: str) -> Catalogue:
+        return self._run(link, run_id).catalogue
+
+    def _task(self, link: Link, task_id: str) -> Task:
+        row = link.row(sql.TASK, {"id": task_id})
+        if row is None:
+            raise Unknown(f"there is no task {task_id}", hint="yaoki status")
+        return self._from_row(link, row)
+
+    def _from_row(self, link: Link, row: Fields) -> Task:
+        spec = self._specs.get(row["id"])
+        if spec is None:
+            if len(self._specs) >= SPECS_KEPT:
+                self._specs.clear()
+            found = link.row(sql.SPEC, {"id": row["id"]})
+            assert found is not None, f"{row['id']} was never submitted"
+            data = json.loads(found["data"])["spec"]
+            spec = spec_from_data(data, self._catalogue(link, row["run_id"]))
+            self._specs[row["id"]] = spec
+        return task_of(row, spec)
+
+    def _open_runs(self, link: Link) -> list[RunId]:
+        return [RunId(row["id"]) for row in link.rows(sql.OPEN_RUNS)]
+
+    def _named(self, link: Link, run_id: str, name: str) -> bool:
+        params = {"run_id": run_id, "name": name}
+        found = link.row("SELECT 1 FROM tasks WHERE run_id = :run_id AND name = :name", params)
+        return found is not None
+
+    def _ids_by_name(self, link: Link, run_id: str) -> dict[str, TaskId]:
+        rows = link.rows("SELECT id, name FROM tasks WHERE run_id = :id", {"id": run_id})
+        return {row["name"]: TaskId(row["id"]) for row in rows}
+
+    def _done_among(self, link: Link, ids: set[TaskId]) -> set[TaskId]:
+        rows = (link.row(sql.TASK, {"id": task_id}) for task_id in ids)
+        return {TaskId(row["id"]) for row in rows if row and row["state"] == State.DONE}
+
+    # -------------------------------------------------------------- public
+
+    def run(self, run_id: str) -> Run:
+        """Read afresh: another process may have cancelled or merged it."""
+        with self._db.read() as link:
+            self._forget_run(run_id)
+            return self._run(link, run_id)
+
+    def runs(self) -> list[Run]:
+        with self._db.read() as link:
+            return [run_of(r) for r in link.rows("SELECT * FROM runs ORDER BY created_ms, id")]
+
+    def task(self, task_id: str) -> Task:
+        with self._db.read() as link:
+            return self._task(link, task_id)
+
+    def rows(self, run_id: RunId) -> list[Row]:
+        with self._db.read() as link:
+            found = link.rows("SELECT * FROM tasks WHERE run_id = :id ORDER BY n", {"id": run_id})
+            return [screen_row(row) for row in found]
+
+    def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]:
+        with self._db.read() as link:
+            ids = link.rows("SELECT id FROM tasks WHERE run_id = :id ORDER BY n", {"id": run_id})
+            found: dict[TaskId, list[TaskId]] = {TaskId(row["id"]): [] for row in ids}
+            for row in link.rows(sql.NEEDS_OF_RUN, {"run_id": run_id}):
+                found[TaskId(row["task_id"])].append(TaskId(row["need_id"]))
+            return {task_id: tuple(wanted) for task_id, wanted in found.items()}
+
+    def tally(self, run_id: RunId) -> dict[tuple[State, bool], int]:
+        with self._db.read() as link:
+            rows = link.rows(sql.TALLY, {"run_id": run_id})
+            return {(State(r["state"]), bool(r["required"])): r["n"] for r in rows}
+
+    def resting(self, run_id: RunId) -> bool:
+        with self._db.read() as link:
+            return link.row(sql.RESTLESS, {"run_id": run_id}) is None
+
+    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None:
+        with self._db.read() as link:
+            found = [
+                row["due"]
+                for run_id in (runs or self._open_runs(link))
+                if (row := link.row(sql.NEXT_DUE, {"run_id": run_id})) and row["due"] is not None
+            ]
+            return instant(min(found)) if found else None
+
+    def journal(
+        self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
+    ) -> list[Entry]:
+        with self._db.read() as link:
+            params = {"run_id": run_id, "task_id": task_id, "after": after, "limit": limit}
+            statement = sql.JOURNAL_OF_TASK if task_id else sql.JOURNAL
+            return [entry_of(row) for row in link.rows(statement, params)]
+
+    def cancel_wanted(self) -> frozenset[TaskId]:
+        """The tasks at work that a person wants cancelled."""
+        with self._db.read() as link:
+            return frozenset(TaskId(row["id"]) for row in link.rows(sql.WANTED_CANCELLED))
+
+    def version(self) -> int:
+        return self._db.version()
+
+    def audit(self, run_id: RunId) -> list[str]:
+        """Where the journal does not fold to the row, or the count of open needs is wrong."""
+        with self._db.read() as link:
+            catalogue = self._catalogue(link, run_id)
+            wrong = [
+                f"{row['id']}: {row['open_needs']} open needs stored, {row['counted']} counted"
+                for row in link.rows(sql.MISCOUNTED, {"run_id": run_id})
+            ]
+            ids = link.rows("SELECT id FROM tasks WHERE run_id = :id", {"id": run_id})
+            for found in ids:
+                task = self._task(link, found["id"])
+                if _without_expiry(_refold(link, task, catalogue)) != _without_expiry(task):
+                    wrong.append(f"{task.id}: its journal does not fold to its row")
+            return wrong
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _refold(link: Link, task: Task, catalogue: Catalogue) -> Task:
+    params = {"task_id": task.id, "after": 0, "limit": 1_000_000}
+    folded: Task | None = None
+    for row in link.rows(sql.JOURNAL_OF_TASK, params):
+        event = event_from_data(row["event"], json.loads(row["data"]), catalogue)
+        if isinstance(event, Submitted):
+            folded = create(task.id, task.run_id, event)
+        elif folded is not None:
+            folded = evolve(folded, event)
+    assert folded is not None, f"{task.id} was never submitted"
+    return folded
+
+
+def _without_expiry(task: Task) -> Task:
+    """Heartbeats extend a lease without a line in the journal."""
+    if task.lease is None:
+        return task
+    return replace(task, lease=replace(task.lease, expires_at=datetime.max.replace(tzinfo=UTC)))

@@ -1,0 +1,211 @@
+"""Row <-> value.  Columns hold what statements look for; the rest of a task is its document."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from yaoki.core.model import (
+    Catalogue,
+    Lease,
+    Reason,
+    Run,
+    RunId,
+    Spec,
+    Stage,
+    State,
+    Task,
+    TaskId,
+)
+from yaoki.core.schedule import rank
+from yaoki.core.wire import from_data, part_from_data, part_to_data, to_data
+from yaoki.ports import Entry, Row
+
+DOC = (
+    "counts",
+    "forgiven",
+    "work",
+    "failure",
+    "feedback",
+    "failed_tree",
+    "same_failures",
+    "agent_index",
+    "fresh_next",
+    "question",
+    "words",
+    "waivers",
+    "take_over",
+)
+SAME = "same"
+
+
+class Fields(Protocol):
+    """A row of whichever database: values by column name."""
+
+    def __getitem__(self, key: str, /) -> Any: ...
+
+
+def ms(instant: datetime | None) -> int:
+    return 0 if instant is None else round(instant.timestamp() * 1000)
+
+
+def instant(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def task_params(task: Task) -> dict[str, Any]:
+    """The columns that an event can change."""
+    return {
+        "id": task.id,
+        "state": task.state.value,
+        "stage": task.stage.value,
+        "attempt": task.attempt,
+        "epoch": task.epoch,
+        "holder": task.lease.holder if task.lease else "",
+        "lease_ms": ms(task.lease.expires_at) if task.lease else 0,
+        "due_ms": ms(task.due_at),
+        "agent": task.agent.name if task.agent else "",
+        "reason": task.reason.value if task.reason else "",
+        "cancel_wanted": int(task.cancel_wanted),
+        "landed": task.landed,
+        "doc": _doc(task),
+    }
+
+
+def new_task_params(task: Task, open_needs: int, now: datetime) -> dict[str, Any]:
+    return {
+        **task_params(task),
+        "run_id": task.run_id,
+        "n": task.n,
+        "name": task.spec.name,
+        "kind": task.spec.kind.value,
+        "rank": rank(now, task.spec.priority),
+        "priority": task.spec.priority,
+        "required": int(task.spec.required),
+        "open_needs": open_needs,
+    }
+
+
+def _doc(task: Task) -> str:
+    data = part_to_data(task, DOC)
+    if task.feedback is not None and task.feedback == task.failure:
+        data["feedback"] = SAME
+    return dumps(data) if data else "{}"
+
+
+def task_of(row: Fields, spec: Spec) -> Task:
+    data = json.loads(row["doc"])
+    if data.get("feedback") == SAME:
+        data["feedback"] = data["failure"]
+    task_id = TaskId(row["id"])
+    state = State(row["state"])
+    lease = (
+        Lease(task_id, row["holder"], row["epoch"], instant(row["lease_ms"]))
+        if row["holder"]
+        else None
+    )
+    return Task(
+        id=task_id,
+        run_id=RunId(row["run_id"]),
+        n=row["n"],
+        spec=spec,
+        state=state,
+        stage=Stage(row["stage"]),
+        attempt=row["attempt"],
+        epoch=row["epoch"],
+        lease=lease,
+        due_at=instant(row["due_ms"]) if row["due_ms"] else None,
+        reason=_reason(row["reason"], state),
+        cancel_wanted=bool(row["cancel_wanted"]),
+        landed=row["landed"],
+        **part_from_data(Task, DOC, data),
+    )
+
+
+def _reason(stored: str, state: State) -> Reason | None:
+    """An escalated row without a reason we know reads as UNKNOWN."""
+    if stored in Reason.__members__:
+        return Reason(stored)
+    return Reason.UNKNOWN if state is State.ESCALATED else None
+
+
+def screen_row(row: Fields) -> Row:
+    data = json.loads(row["doc"])
+    state = State(row["state"])
+    reason = _reason(row["reason"], state)
+    return Row(
+        id=TaskId(row["id"]),
+        run_id=RunId(row["run_id"]),
+        n=row["n"],
+        name=row["name"],
+        kind=row["kind"],
+        state=state,
+        stage=row["stage"],
+        attempt=row["attempt"],
+        epoch=row["epoch"],
+        holder=row["holder"],
+        due_at=instant(row["due_ms"]) if row["due_ms"] else None,
+        lease_until=instant(row["lease_ms"]) if row["lease_ms"] else None,
+        open_needs=row["open_needs"],
+        required=bool(row["required"]),
+        reason=reason.value if reason else "",
+        agent=row["agent"],
+        cancel_wanted=bool(row["cancel_wanted"]),
+        landed=row["landed"],
+        question=(data.get("question") or {}).get("text", ""),
+    )
+
+
+def run_params(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "goal": run.goal,
+        "repo": run.repo,
+        "base_branch": run.base_branch,
+        "base": run.base,
+        "created_ms": ms(run.created_at),
+        "catalogue": dumps(to_data(run.catalogue)),
+        "done_when": dumps(list(run.done_when)),
+        "source": run.source,
+        "parallel": run.parallel,
+        "revision": run.revision,
+        "priority": run.priority,
+    }
+
+
+def run_of(row: Fields) -> Run:
+    return Run(
+        id=RunId(row["id"]),
+        goal=row["goal"],
+        repo=row["repo"],
+        base_branch=row["base_branch"],
+        base=row["base"],
+        created_at=instant(row["created_ms"]),
+        catalogue=from_data(Catalogue, json.loads(row["catalogue"])),
+        done_when=tuple(json.loads(row["done_when"])),
+        source=row["source"],
+        parallel=row["parallel"],
+        revision=row["revision"],
+        priority=row["priority"],
+        cancel_wanted=bool(row["cancel_wanted"]),
+        merged=row["merged"],
+        summed_at=instant(row["summed_ms"]) if row["summed_ms"] else None,
+    )
+
+
+def entry_of(row: Fields) -> Entry:
+    return Entry(
+        seq=row["seq"],
+        at=instant(row["at_ms"]),
+        run_id=row["run_id"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        event=row["event"],
+        data=json.loads(row["data"]),
+        subtask=row["subtask"],
+    )

@@ -1,0 +1,217 @@
+"""One SQLite database: a fair writer lock, group commit, read-only readers.
+
+Threads hand in their transactions; whoever gets the turn commits all that wait in one durable
+commit.  Across processes an `flock` makes the turns fair and keeps the halves of SQLite's WAL-reset
+race apart: every write, checkpoint and write-side close happens under it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from yaoki.errors import StoreBroken, StoreError, StoreFull
+
+Result = TypeVar("Result")
+Params = Mapping[str, Any]
+IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
+BATCH_MAX = 512
+
+
+class Link:
+    """An open connection, inside a transaction or for reading."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, params: Params | None = None) -> list[sqlite3.Row]:
+        return self._connection.execute(sql, params or {}).fetchall()
+
+    def row(self, sql: str, params: Params | None = None) -> sqlite3.Row | None:
+        found: sqlite3.Row | None = self._connection.execute(sql, params or {}).fetchone()
+        return found
+
+    def run(self, sql: str, params: Params | None = None) -> int:
+        """Execute; returns how many rows changed."""
+        return self._connection.execute(sql, params or {}).rowcount
+
+    def many(self, sql: str, params: Sequence[Params]) -> None:
+        self._connection.executemany(sql, params)
+
+
+@dataclass(slots=True)
+class _Request(Generic[Result]):
+    work: Callable[[Link], Result]
+    result: Result | None = None
+    error: BaseException | None = None
+    done: bool = False
+
+
+@dataclass(slots=True)
+class _Queue:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: list[_Request[Any]] = field(default_factory=list)
+
+    def put(self, request: _Request[Any]) -> None:
+        with self.lock:
+            self.waiting.append(request)
+
+    def take(self) -> list[_Request[Any]]:
+        with self.lock:
+            batch, self.waiting = self.waiting[:BATCH_MAX], self.waiting[BATCH_MAX:]
+            return batch
+
+
+class SqliteDatabase:
+    """Opened once per process.  `write` and `read` may be called from any thread."""
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
+        self.path = path
+        self._queue = _Queue()
+        self._turn = threading.Lock()
+        self._reading = threading.Lock()
+        with told(path):
+            self._lock_fd = os.open(
+                path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+            )
+            self._writer = _connect(path)
+            with self._exclusive():
+                self._writer.execute("PRAGMA journal_mode = WAL")
+            sync = "FULL" if durable else "OFF"
+            self._writer.execute(f"PRAGMA synchronous = {sync}")
+            self._writer.execute("PRAGMA foreign_keys = ON")
+            # Checkpoints happen under the writer lock, a megabyte of pages at a time.
+            self._writer.execute("PRAGMA wal_autocheckpoint = 1000")
+            self._reader = _connect(path)
+            self._reader.execute("PRAGMA query_only = ON")
+
+    def write(self, work: Callable[[Link], Result]) -> Result:
+        """Run `work` in a transaction of its own, committed durably together with its neighbours.
+
+        An exception inside `work` undoes just that work and is raised here.
+        """
+        request: _Request[Result] = _Request(work)
+        self._queue.put(request)
+        with self._turn:
+            while not request.done:
+                self._commit(self._queue.take())
+        if request.error is not None:
+            raise request.error
+        return request.result  # type: ignore[return-value]  # set whenever error is not
+
+    def _commit(self, batch: list[_Request[Any]]) -> None:
+        try:
+            with told(self.path), self._exclusive():
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    for request in batch:
+                        self._attempt(request)
+                    self._writer.execute("COMMIT")
+                except BaseException:
+                    if self._writer.in_transaction:
+                        self._writer.execute("ROLLBACK")
+                    raise
+        except BaseException as error:  # noqa: BLE001 - raised again by every caller
+            # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
+            for request in batch:
+                request.error = error
+        for request in batch:
+            request.done = True
+
+    def _attempt(self, request: _Request[Any]) -> None:
+        """One caller's work under a savepoint: its failure is its own."""
+        self._writer.execute("SAVEPOINT one")
+        try:
+            request.result = request.work(Link(self._writer))
+        except sqlite3.Error:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again by its caller
+            self._writer.execute("ROLLBACK TO one")
+            request.error = error
+        self._writer.execute("RELEASE one")
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
+
+    @contextmanager
+    def read(self) -> Iterator[Link]:
+        """A consistent view; never waits for writers."""
+        with self._reading, told(self.path):
+            self._reader.execute("BEGIN")
+            try:
+                yield Link(self._reader)
+            finally:
+                self._reader.execute("COMMIT")
+
+    def version(self) -> int:
+        """Changes whenever somebody commits."""
+        with self._reading, told(self.path):
+            found: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            return found
+
+    def backup(self, target: Path) -> None:
+        """A whole copy of the committed state, made while others read and write."""
+        partial = target.with_suffix(".partial")
+        with told(self.path), self._reading:
+            copy = sqlite3.connect(partial)
+            try:
+                self._reader.backup(copy)
+            finally:
+                copy.close()
+        partial.replace(target)
+
+    def close(self) -> None:
+        with self._turn, self._reading:
+            self._reader.close()
+            with self._exclusive():
+                self._writer.close()
+            os.close(self._lock_fd)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # Threads share the connection under our own locks; the wait covers readers of other tools.
+    link = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    link.row_factory = sqlite3.Row
+    return link
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """SQLite's words in ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        words = str(error)
+        if "full" in words or "disk I/O" in words:
+            raise StoreFull(
+                f"the store could not be written: {words}",
+                hint=f"free some space below {path.parent}, then: yaoki resume",
+            ) from error
+        if "readonly" in words or "unable to open" in words:
+            raise StoreError(
+                f"the store {path} cannot be opened: {words}",
+                hint=f"make {path.parent} writable, or set [store] url in yaoki.toml",
+            ) from error
+        raise StoreError(f"the store failed: {words}", hint="yaoki doctor") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreBroken(
+            f"{path} is damaged or not a yaoki store: {error}",
+            hint=f"move it away and restore the newest file of {path.parent / 'backups'}",
+        ) from error
+    except PermissionError as error:
+        raise StoreError(
+            f"the store {path} cannot be opened: {error.strerror}",
+            hint=f"make {path.parent} writable",
+        ) from error

@@ -1,0 +1,28 @@
+"""Processes, files, the machine and the real clock: the only user of subprocess and time."""
+
+from __future__ import annotations
+
+from yaoki.system.clock import SystemClock
+from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
+from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
+from yaoki.system.machine import alive, birth, boot_id, holder_dead, holder_name, machine_id
+from yaoki.system.processes import MARK, ShimProcesses
+
+__all__ = [
+    "MARK",
+    "OUTPUT_BYTES_MAX",
+    "Completed",
+    "ShimProcesses",
+    "SystemClock",
+    "alive",
+    "birth",
+    "boot_id",
+    "disk_free",
+    "holder_dead",
+    "holder_name",
+    "machine_id",
+    "memory_free",
+    "run",
+    "state_home",
+    "write_atomically",
+]

@@ -1,0 +1,20 @@
+"""The real clock and the real dice."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+
+
+class SystemClock:
+    """`ports.Clock` over the machine's own."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def sleep(self, duration: timedelta) -> None:
+        time.sleep(max(duration.total_seconds(), 0.0))
+
+    def chance(self) -> float:
+        return random.random()

@@ -1,0 +1,147 @@
+"""Short commands of our own, bounded in time and output; agents run under the shim instead."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import IO
+
+from yaoki.errors import Fault
+
+OUTPUT_BYTES_MAX = 64 << 20
+POLL_S = 0.05
+GRACE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a command ended.  A negative code is the signal that ended it."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: timedelta,
+    input: bytes | None = None,
+    output_bytes_max: int = OUTPUT_BYTES_MAX,
+) -> Completed:
+    """Run a command to its end; on time-out its whole group is ended.
+
+    Everything goes through files: whoever keeps a pipe open could keep us waiting.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = _spawn(argv, cwd, env, input, out, err)
+        try:
+            _wait(process, argv, timeout, (out, err), output_bytes_max)
+        except BaseException:  # an interrupt, too, must leave nothing behind
+            _end_group(process)
+            raise
+        return Completed(process.returncode, _content(out), _content(err))
+
+
+def _spawn(
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    given: bytes | None,
+    out: IO[bytes],
+    err: IO[bytes],
+) -> subprocess.Popen[bytes]:
+    with tempfile.TemporaryFile() if given else contextlib.nullcontext() as stdin:
+        if stdin is not None and given:
+            stdin.write(given)
+            stdin.seek(0)
+        try:
+            return subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=stdin or subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _not_started(argv[0], cwd, error) from error
+
+
+def _not_started(name: str, cwd: Path, error: OSError) -> Fault:
+    if not cwd.is_dir():
+        return Fault(
+            f"cannot run {name}: there is no folder {cwd}",
+            transient=False,
+            code="RESOURCE_NOT_FOUND",
+        )
+    codes = {errno.ENOENT: "RESOURCE_NOT_FOUND", errno.EACCES: "PERMISSION_DENIED"}
+    return Fault(
+        f"cannot run {name}: {error.strerror}",
+        transient=error.errno in {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE},
+        code=codes.get(error.errno or 0, ""),
+        hint=f"install {name}, or make it executable" if error.errno in codes else "",
+    )
+
+
+def _wait(
+    process: subprocess.Popen[bytes],
+    argv: Sequence[str],
+    timeout: timedelta,
+    outputs: Sequence[IO[bytes]],
+    output_bytes_max: int,
+) -> None:
+    give_up = time.monotonic() + timeout.total_seconds()
+    with _exit_bell(process) as bell:
+        while process.poll() is None:
+            if time.monotonic() >= give_up:
+                raise Fault(
+                    f"{_short(argv)} did not end within {timeout.total_seconds():g} s",
+                    transient=True,
+                )
+            _refuse_flood(argv, outputs, output_bytes_max)
+            bell(min(POLL_S, max(give_up - time.monotonic(), 0.0)))
+    _refuse_flood(argv, outputs, output_bytes_max)
+
+
+@contextlib.contextmanager
+def _exit_bell(process: subprocess.Popen[bytes]):  # type: ignore[no-untyped-def]
+    yield None
+
+
+def _refuse_flood(argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int) -> None:
+    if (size := sum(os.fstat(file.fileno()).st_size for file in outputs)) > output_bytes_max:
+        raise Fault(
+            f"{_short(argv)} wrote {size} bytes; {output_bytes_max} are allowed", transient=False
+        )
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """TERM first: git removes its lock files then.  The leader is collected last."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _short(argv: Sequence[str]) -> str:
+    return " ".join(argv[:3])

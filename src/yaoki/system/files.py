@@ -1,0 +1,79 @@
+"""Files written whole or not at all, where our own live, and how much room is left."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+from pathlib import Path
+
+from yaoki.errors import Fault
+
+# Errors of the file system that may pass by themselves or once somebody made room.
+PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE})
+
+
+def cannot(what: str, error: OSError) -> Fault:
+    """An error of the file system as a fault of ours."""
+    return Fault(
+        f"cannot {what}: {error.strerror or error}",
+        transient=error.errno in PASSING,
+        code="PERMISSION_DENIED" if isinstance(error, PermissionError) else "",
+        hint="free disk space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
+    )
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace the file with `data`; a crash at any instant leaves the old or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        _write_through(temporary, data)
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise cannot(f"write {path}", error) from error
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def disk_free(path: Path) -> int:
+    """Bytes we may still write where `path` is, or will be once it is made."""
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free
+
+
+def memory_free() -> int:
+    """Bytes of memory that new processes can have without swapping."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except FileNotFoundError:
+        pass  # not Linux: psutil knows
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def state_home() -> Path:
+    """Where yaoki keeps what belongs to no repository."""
+    if home := os.environ.get("YAOKI_HOME"):
+        return Path(home)
+    if state := os.environ.get("XDG_STATE_HOME"):
+        return Path(state) / "yaoki"
+    return Path.home() / ".local" / "state" / "yaoki"
