@@ -6,7 +6,6 @@ One implementation each lives on the floor above; tests and the simulation bring
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -113,6 +112,7 @@ class Order:
     timeout: timedelta
     hang: timedelta
     lease: timedelta
+    output_bytes_max: int = 1 << 30
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -311,7 +311,10 @@ class Store(Protocol):
         runs: Sequence[RunId] = (),
         host: str = "",
         host_max: int = 0,
-    ) -> list[Task]: ...
+        alive: Callable[[str], bool] = ...,
+    ) -> list[Task]:
+        """`alive` says that a holder lives on this machine; such a one keeps its task for a while
+        even when its lease ran out."""
 
     def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
 
@@ -326,6 +329,9 @@ class Store(Protocol):
         """Take the claims of dead holders back."""
 
     def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]: ...
+    def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
+    def cancel_wanted(self) -> frozenset[TaskId]: ...
+    def audit(self, run_id: RunId) -> list[str]: ...
 
     def note(
         self, run_id: RunId, name: str, data: Mapping[str, Any], task_id: str = "", attempt: int = 0
@@ -353,6 +359,3 @@ class Store(Protocol):
         """Changes whenever anybody commits; cheap enough to poll."""
 
     def close(self) -> None: ...
-
-
-Scope = AbstractContextManager[None]

@@ -6,7 +6,7 @@ tells the files of the folder.  Beside Linux it reads the tree from `ps`; that i
 
 # The start of this script is the start of every attempt: pathlib, dataclasses and subprocess
 # would double it.
-# ruff: noqa: PTH
+# ruff: noqa: PTH105, PTH108, PTH110, PTH112, PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -244,6 +244,7 @@ class Agent:
 def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
     """In the forked child: turn into the agent, or say why not."""
     step = f"cannot enter {launch['cwd']}"
+    why = (errno.EINVAL, step)
     try:
         os.setsid()
         for name in ("SIGINT", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
@@ -251,14 +252,15 @@ def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoRet
         for target, descriptor in enumerate(stdio):
             os.dup2(descriptor, target)
         os.chdir(launch["cwd"])
-        step = f"cannot run {launch['argv'][0]}"
+        step = f"cannot run {' '.join(launch['argv'][:1])}"
         os.execvpe(launch["argv"][0], launch["argv"], launch["env"])
     except OSError as error:
-        why = (error.errno, f"{step}: {error.strerror}")
-    except ValueError as error:
+        why = (error.errno or 0, f"{step}: {error.strerror}")
+    except (ValueError, TypeError, IndexError) as error:
         why = (errno.EINVAL, f"{step}: {error}")
-    os.write(writer, json.dumps(why).encode())
-    os._exit(127)
+    finally:  # whatever happened, a second shim must not go on from here
+        os.write(writer, json.dumps(why).encode())
+        os._exit(127)
 
 
 def open_stdin(text: str | None) -> int:

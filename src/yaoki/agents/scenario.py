@@ -46,7 +46,9 @@ def load_scenario(file: Path) -> Any:
         with file.open("rb") as stream:
             raw = stream.read(BYTES_MAX + 1)
         if len(raw) > BYTES_MAX:
-            raise PlanInvalid(f"{file} is longer than {BYTES_MAX} bytes", hint="split the rehearsal")
+            raise PlanInvalid(
+                f"{file} is longer than {BYTES_MAX} bytes", hint="split the rehearsal"
+            )
         return yaml.load(raw.decode("utf-8"), Loader=StrictLoader)  # noqa: S506 - it is a SafeLoader
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as fault:
         raise PlanInvalid(f"{file} cannot be read as YAML: {fault}", hint="correct it") from fault
@@ -57,7 +59,11 @@ def load_scenario(file: Path) -> Any:
 
 
 def _scenario(given: Any) -> tuple[Scenario, list[str]]:
-    if not isinstance(given, dict) or set(given) != {"tasks"} or not isinstance(given["tasks"], dict):
+    if (
+        not isinstance(given, dict)
+        or set(given) != {"tasks"}
+        or not isinstance(given["tasks"], dict)
+    ):
         return {}, ["a scenario is {tasks: {NAME: [acts of attempt 1, acts of attempt 2, …]}}"]
     tasks: dict[str, list[list[dict[str, Any]]]] = {}
     defects: list[str] = []
@@ -92,7 +98,11 @@ def _act(given: Any) -> tuple[str, Any, str]:
     shape = ACTS.get(name) if isinstance(name, str) else None
     if shape is None:
         close = get_close_matches(str(name), ACTS, n=1)
-        return "", None, f"unknown act {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+        return (
+            "",
+            None,
+            f"unknown act {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
+        )
     wanted = shape(value)
     return name, value, f"{name} needs {wanted}, not {value!r:.80}" if wanted else ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaoki.core.fingerprint import fingerprint
 from yaoki.core.model import (
@@ -19,6 +19,7 @@ from yaoki.core.model import (
 )
 
 OUTPUT_KEPT = 6000
+UNDELIVERED = "UNDELIVERED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,10 @@ def fault(message: str, *, transient: bool, code: str = "") -> Failure:
             ours=True,
             reason=Reason.SYSTEM_ERROR_TRANSIENT,
         )
-    return fatal(code or "RESOURCE_NOT_FOUND", message, ours=True)
+    failure = fatal(code or "RESOURCE_NOT_FOUND", message, ours=True)
+    if code == UNDELIVERED:
+        return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
+    return failure
 
 
 def fatal(code: str, message: str, *, ours: bool = False) -> Failure:

@@ -38,6 +38,7 @@ class Prepared:
     tree: str = ""
     snapshot: str = ""
     warning: str = ""
+    guards: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,7 @@ class AttemptStarted:
     fresh: bool
     tree: str = ""
     snapshot: str = ""
+    guards: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,13 @@ def _started(task: Task, event: AttemptStarted) -> Task:
     counts = replace(task.counts, executions=task.counts.executions + 1)
     forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
     stage = Stage.VERIFY if task.spec.kind is TaskKind.CHECK else Stage.WORK
-    work = Work(base=event.base, worktree=event.worktree, host=event.host, tree=event.tree)
+    work = Work(
+        base=event.base,
+        worktree=event.worktree,
+        host=event.host,
+        tree=event.tree,
+        guards=event.guards,
+    )
     return replace(
         task,
         stage=stage,

@@ -363,6 +363,7 @@ class Work:
     worktree: str = ""
     host: str = ""
     tree: str = ""
+    guards: Mapping[str, str] = field(default_factory=dict)
     refused: int = 0
     exit: AgentExit | None = None
 

@@ -10,10 +10,15 @@ KNOWN_MAX = 1_000
 WORD_MAX = 200
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'needs'?`, ready to append; empty when nothing is near."""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The most similar known word; empty when none is similar."""
     words = list(known)
     if len(words) > KNOWN_MAX or len(word) > WORD_MAX:
         return ""
-    found = get_close_matches(word, words, n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    return next(iter(get_close_matches(word, words, n=1)), "")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'needs'?`, ready to append; empty when nothing is near."""
+    found = nearest(word, known)
+    return f"; did you mean {found!r}?" if found else ""

@@ -47,8 +47,10 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bpypi-[\w-]{16,}", MARK),
         (r"(://[^/\s:@]{0,256}:)[^/\s@]{1,1024}(?=@)", rf"\1{MARK}"),  # user:password@host
         (r"(?i)(\bbearer\s{1,4})[\w.~+/=-]{16,}", rf"\1{MARK}"),
-        (r"(?i)(\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[^\s\"']{6,}",
-         rf"\1{MARK}"),
+        (
+            r"(?i)(\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[^\s\"']{6,}",
+            rf"\1{MARK}",
+        ),
         (rf"(?i)({_NAMED}=[\"']?){_VALUE}{{6,}}", rf"\1{MARK}"),
         (
             rf"(?i)({_NAMED}\s{{0,4}}[:=]\s{{0,4}}[\"']?)(?=[^\d\s]{{0,64}}\d){_VALUE}{{8,}}",

@@ -87,6 +87,7 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
             report.fresh,
             report.tree,
             report.snapshot,
+            report.guards,
         )
     ]
     if report.warning:

@@ -48,7 +48,5 @@ def _walk(names: list[str], parts: list[str]) -> set[int]:
         if part == "**":
             places = set(range(min(places, default=len(names) + 1), len(names) + 1))
         else:
-            places = {
-                at + 1 for at in places if at < len(names) and fnmatchcase(names[at], part)
-            }
+            places = {at + 1 for at in places if at < len(names) and fnmatchcase(names[at], part)}
     return places

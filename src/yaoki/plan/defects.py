@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.nearest import did_you_mean, nearest
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -49,9 +49,12 @@ class Defects:
         if not any((*path, key) in self.broken for key in keys):
             self.add(path, reason)
 
-    def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> None:
-        """Note a name that nothing has."""
-        self.add(path, f"unknown {what} {word!r}{self.near(word, known)}")
+    def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> str:
+        """Note a name that nothing has; returns the one that was probably meant."""
+        words = list(known)
+        meant = nearest(word, words) if len(self.found) < NEAREST_MAX else ""
+        self.add(path, f"unknown {what} {word!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+        return meant
 
     def near(self, word: str, known: Iterable[str]) -> str:
         return did_you_mean(word, known) if len(self.found) < NEAREST_MAX else ""

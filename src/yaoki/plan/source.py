@@ -31,6 +31,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 # JSON writes letters past U+FFFF as two escapes, which YAML does not know.
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
 
@@ -157,7 +158,7 @@ class Reader:
 
     def scalar(self, event: Any, path: Path) -> Any:
         text: str = event.value
-        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        if _NO_TEXT.search(text):
             self.defects.misshapen(path, "holds a character that no text may hold")
             return ""
         return self.plain(text, path) if event.implicit[0] and event.tag is None else text

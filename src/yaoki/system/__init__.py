@@ -6,7 +6,8 @@ from yaoki.system.clock import SystemClock
 from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
 from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
 from yaoki.system.machine import alive, birth, boot_id, holder_dead, holder_name, machine_id
-from yaoki.system.processes import MARK, ShimProcesses
+from yaoki.system.processes import ShimProcesses
+from yaoki.system.sweep import MARK
 
 __all__ = [
     "MARK",

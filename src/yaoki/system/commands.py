@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
 import signal
 import subprocess
 import tempfile
@@ -105,21 +104,14 @@ def _wait(
     output_bytes_max: int,
 ) -> None:
     give_up = time.monotonic() + timeout.total_seconds()
-    with _exit_bell(process) as bell:
-        while process.poll() is None:
-            if time.monotonic() >= give_up:
-                raise Fault(
-                    f"{_short(argv)} did not end within {timeout.total_seconds():g} s",
-                    transient=True,
-                )
-            _refuse_flood(argv, outputs, output_bytes_max)
-            bell(min(POLL_S, max(give_up - time.monotonic(), 0.0)))
+    while process.poll() is None:
+        _refuse_flood(argv, outputs, output_bytes_max)
+        if (left := give_up - time.monotonic()) <= 0:
+            seconds = timeout.total_seconds()
+            raise Fault(f"{_short(argv)} did not end within {seconds:g} s", transient=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(min(POLL_S, left))
     _refuse_flood(argv, outputs, output_bytes_max)
-
-
-@contextlib.contextmanager
-def _exit_bell(process: subprocess.Popen[bytes]):  # type: ignore[no-untyped-def]
-    yield None
 
 
 def _refuse_flood(argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int) -> None:

@@ -22,7 +22,7 @@ def machine_id() -> str:
     Copies of one image share their machine id, so the host name counts as well; two
     containers see different processes under one number, so their process namespace does.
     """
-    space = os.readlink(PID_SPACE) if PROC else ""
+    space = PID_SPACE.readlink() if PROC else ""
     words = f"{_raw_machine_id()} {platform.node()} {space}"
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 

@@ -1,0 +1,65 @@
+"""Checks: what must hold, looked at on one commit, told as a finding.
+
+Fail closed: what cannot be looked at is BROKEN, what is not understood does not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from yaoki.checks.command import check_command
+from yaoki.checks.files import check_files
+from yaoki.checks.git import check_git
+from yaoki.checks.runner import Runner
+from yaoki.checks.told import TRY_LATER, broken
+from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome
+from yaoki.errors import Fault
+from yaoki.ports import Processes
+
+
+class Checks:
+    """The one `Checker`: commands in their own process tree, files and git facts by a look."""
+
+    def __init__(self, processes: Processes, lease: timedelta) -> None:
+        self._processes, self._lease = processes, lease
+
+    def check(
+        self,
+        spec: CheckSpec,
+        worktree: Path,
+        folder: Path,
+        *,
+        facts: Mapping[str, Any],
+        stop: Callable[[], bool],
+    ) -> Finding:
+        runner = Runner(self._processes, self._lease, folder.absolute(), stop)
+        try:
+            return _weighed(_look(spec, worktree.absolute(), runner, facts))
+        except OSError as fault:
+            later = fault.errno in TRY_LATER
+            return broken(spec, f"it could not run: {fault}", transient=later)
+        except Fault as fault:
+            return broken(spec, fault.sentence, transient=fault.transient)
+
+
+def _look(spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]) -> Finding:
+    match spec.type:
+        case "command":
+            return check_command(spec, worktree, runner, facts)
+        case "file":
+            return check_files(spec, worktree, runner)
+        case "git":
+            return check_git(spec, facts)
+        case _:
+            return broken(spec, f"there is no check of type {spec.type!r}")
+
+
+def _weighed(finding: Finding) -> Finding:
+    """A failure the plan lets pass is told as skipped, never as passed."""
+    if finding.outcome is Outcome.FAILED and finding.on_failure is OnFailure.SKIP:
+        return replace(finding, outcome=Outcome.SKIPPED)
+    return finding

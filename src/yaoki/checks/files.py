@@ -1,0 +1,95 @@
+"""Checks on files of the worktree: exists, absent, contains, matches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from yaoki.checks.output import holds
+from yaoki.checks.runner import Runner
+from yaoki.checks.search import search
+from yaoki.checks.told import bounded, broken, failed, passed
+from yaoki.core.model import CheckSpec, Finding, Item
+
+KNOWN = ("exists", "absent", "contains", "matches")
+
+
+def check_files(spec: CheckSpec, worktree: Path, runner: Runner) -> Finding:
+    """Every condition must hold; the first that does not is told."""
+    defect = _defect(spec)
+    if defect:
+        return broken(spec, defect)
+    for name in KNOWN:
+        if spec.file.get(name):
+            finding = _condition(name, spec, worktree, runner)
+            if finding is not None:
+                return finding
+    return passed(spec)
+
+
+def _defect(spec: CheckSpec) -> str:
+    asked = [name for name in KNOWN if spec.file.get(name)]
+    if not asked:
+        return f"the file check asks nothing; it needs one of {', '.join(KNOWN)}"
+    if unknown := [name for name in spec.file if name not in (*KNOWN, "path")]:
+        return f"there is no file check {unknown[0]!r}"
+    paths = [path for name in asked for path in _paths(name, spec)]
+    if not paths or not all(paths):
+        return "the file check names no path"
+    if away := [path for path in paths if Path(path).is_absolute() or ".." in Path(path).parts]:
+        return f"{away[0]!r} is not a path inside the worktree"
+    return ""
+
+
+def _paths(name: str, spec: CheckSpec) -> list[str]:
+    """The paths of a condition: its own, or the one the check is about."""
+    about = spec.path or str(spec.file.get("path", ""))
+    match name, spec.file[name]:
+        case (("exists" | "absent"), str(path)):
+            return [path]
+        case (("exists" | "absent"), [*paths]):
+            return [str(path) for path in paths]
+        case _:
+            return [about]
+
+
+def _condition(name: str, spec: CheckSpec, worktree: Path, runner: Runner) -> Finding | None:
+    paths = _paths(name, spec)
+    if out := [path for path in paths if not _inside(worktree, path)]:
+        return failed(spec, f"{out[0]} leads out of the worktree", items=(Item(out[0]),))
+    match name:
+        case "exists":
+            missing = [path for path in paths if not (worktree / path).exists()]
+            return _listed(spec, missing, "does not exist", "file-not-exists")
+        case "absent":
+            there = [path for path in paths if _there(worktree / path)]
+            return _listed(spec, there, "exists and must not", "check-failed")
+        case _:
+            return _text(name, spec, worktree, paths[0], runner)
+
+
+def _there(file: Path) -> bool:
+    """A link to nothing is there as well."""
+    return file.exists() or file.is_symlink()
+
+
+def _inside(worktree: Path, path: str) -> bool:
+    """A link the agent made may lead anywhere; only what stays here counts."""
+    return (worktree / path).resolve().is_relative_to(worktree.resolve())
+
+
+def _listed(spec: CheckSpec, paths: list[str], words: str, pattern: str) -> Finding | None:
+    if not paths:
+        return None
+    items = bounded([Item(path, words, path) for path in paths], len(paths))
+    return failed(spec, f"{', '.join(paths)} {words}", pattern, items=items)
+
+
+def _text(name: str, spec: CheckSpec, worktree: Path, path: str, runner: Runner) -> Finding | None:
+    file, text = worktree / path, str(spec.file[name])
+    if not file.is_file():
+        return _listed(spec, [path], "does not exist", "file-not-exists")
+    if name == "matches":
+        return search(spec, runner, text, file, path)
+    if holds(file, text):
+        return None
+    return failed(spec, f"{path} does not contain {text!r}", items=(Item(path),))

@@ -1,0 +1,29 @@
+"""Searches a file for a regular expression: `python match.py PATTERN FILE`.
+
+A bare script: a hostile pattern may search for ever, and only a process can be ended.
+Exit 0: found; 1: not found; 2: no regular expression; 3: the file is too long.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+BYTES_MAX = 1 << 20
+
+
+def main(pattern: str, file: str) -> int:
+    with Path(file).open("rb") as stream:
+        raw = stream.read(BYTES_MAX + 1)
+    if len(raw) > BYTES_MAX:
+        return 3
+    try:
+        wanted = re.compile(pattern, re.MULTILINE)
+    except (re.error, OverflowError, RecursionError):
+        return 2
+    return 0 if wanted.search(raw.decode("utf-8", errors="replace")) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""Runs the commands of one check to their end: polled, leased, stopped when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Processes
+from yaoki.system import SystemClock
+
+TRIES_MAX = 1000
+PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, and where its logs are."""
+
+    folder: Path
+    look: Look
+    stopped: bool = False
+
+
+class Runner:
+    """The processes of one check; their logs stand in `folder`."""
+
+    def __init__(
+        self, processes: Processes, lease: timedelta, folder: Path, stop: Callable[[], bool]
+    ) -> None:
+        self._processes, self.lease, self._stop = processes, lease, stop
+        self.folder = folder
+
+    def fresh(self, suffix: str = "") -> Path:
+        """A folder nothing ran in yet.  What an earlier try left running is ended first."""
+        name = self.folder.name + suffix
+        for n in range(1, TRIES_MAX):
+            folder = self.folder.with_name(name if n == 1 else f"{name}-{n}")
+            phase = self._processes.look(folder).phase
+            if phase == "absent":
+                return folder
+            if phase != "exited":
+                self._processes.end(folder, "stop")
+        raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
+
+    def run(self, folder: Path, launch: Launch) -> Ran:
+        """Start it and stay until it ended, whoever ends it."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._processes.start(folder, launch)
+        pause, clock = PAUSE_MIN, SystemClock()
+        while (look := self._processes.look(folder)).phase == "running":
+            if self._stop():
+                return Ran(folder, self._processes.end(folder, "stop"), stopped=True)
+            self._processes.renew(folder)
+            clock.sleep(pause)
+            pause = min(pause * 1.5, PAUSE_MAX)
+        return Ran(folder, look)

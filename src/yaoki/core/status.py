@@ -1,0 +1,50 @@
+"""A run's status, derived from its tasks; nothing of this is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum, unique
+
+from yaoki.core.model import State
+
+
+@unique
+class Status(StrEnum):
+    """How a run stands."""
+
+    ACTIVE = "ACTIVE"
+    DONE = "DONE"
+    ESCALATED = "ESCALATED"
+    CANCELLED = "CANCELLED"
+
+
+Tally = Mapping[tuple[State, bool], int]
+
+EXIT: Mapping[Status, int] = {
+    Status.DONE: 0,
+    Status.CANCELLED: 3,
+    Status.ESCALATED: 4,
+    Status.ACTIVE: 5,
+}
+
+
+def status(tally: Tally, *, resting: bool) -> Status:
+    """An optional task can leave a note, never a failed run."""
+    required = {state: n for (state, needed), n in tally.items() if needed}
+    if not resting:
+        return Status.ACTIVE
+    if required.get(State.ESCALATED):
+        return Status.ESCALATED
+    if required.get(State.CANCELLED):
+        return Status.CANCELLED
+    if required.get(State.WAITING) or required.get(State.ACTIVE):
+        # Resting and yet waiting: its cause is an optional task that somebody must answer for.
+        escalated = tally.get((State.ESCALATED, False), 0)
+        return Status.ESCALATED if escalated else Status.CANCELLED
+    return Status.DONE
+
+
+def required_done(tally: Tally) -> bool:
+    """Every required task is done or was replaced."""
+    settled = {State.DONE, State.REPLACED}
+    return all(not n or state in settled for (state, needed), n in tally.items() if needed)

@@ -1,0 +1,374 @@
+"""The four stages.  Each touches the outside world, may be repeated without harm, and returns what
+it saw; what follows from it is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.events import (
+    Conflicted,
+    Faulted,
+    Interrupted,
+    LandedOn,
+    Lost,
+    Moved,
+    Prepared,
+    Report,
+    Verified,
+    Worked,
+)
+from yaoki.core.model import (
+    AgentExit,
+    Finding,
+    Item,
+    Outcome,
+    Run,
+    Task,
+    TaskKind,
+    Verdict,
+)
+from yaoki.core.prompt import Prompt, compose
+from yaoki.core.scope import outside
+from yaoki.errors import WorkspaceError
+from yaoki.ports import (
+    Agent,
+    Candidate,
+    Checker,
+    Clock,
+    Launch,
+    Look,
+    Order,
+    Processes,
+    Workspace,
+)
+
+POLL = timedelta(milliseconds=50)
+POLL_MAX = timedelta(milliseconds=250)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the stages need to know of the settings."""
+
+    folder: Path
+    host: str
+    lease: timedelta
+    adopt: bool = True
+    snapshots: bool = True
+    disk_free_min: int = 0
+    output_bytes_max: int = 1 << 30
+    setup_timeout: timedelta = timedelta(minutes=10)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`."""
+
+    why: Callable[[], str]
+
+
+class Superseded(Exception):
+    """The claim was lost while the stage ran; nothing may be recorded."""
+
+
+class Stages:
+    """One piece of work each."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        processes: Processes,
+        checker: Checker,
+        find_agent: Callable[[str], Agent],
+        clock: Clock,
+        settings: Settings,
+        disk_free: Callable[[], int],
+    ) -> None:
+        self._workspace = workspace
+        self._processes = processes
+        self._checker = checker
+        self._find_agent = find_agent
+        self._clock = clock
+        self._settings = settings
+        self._disk_free = disk_free
+
+    def folder(self, task: Task, attempt: int) -> Path:
+        """Where an attempt keeps its prompt, logs and exit; named so that it is found again."""
+        return self._settings.folder / task.run_id / task.id / str(attempt)
+
+    # -------------------------------------------------------------- prepare
+
+    def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
+        fault = self._preflight(task)
+        if fault is not None:
+            return fault
+        self._workspace.open_run(run)
+        attempt = task.attempt + 1
+        place = self._workspace.prepare(run, task, attempt)
+        if place.fresh:
+            fault = self._set_up(task, attempt, place.worktree, hold)
+            if fault is not None:
+                return fault
+        snapshot, warning = self._snapshot(task, attempt)
+        return Prepared(
+            base=place.base,
+            worktree=str(place.worktree),
+            host=self._settings.host,
+            fresh=place.fresh,
+            tree=place.tree,
+            snapshot=snapshot,
+            warning=warning,
+            guards=self._workspace.guards(),
+        )
+
+    def _preflight(self, task: Task) -> Faulted | None:
+        """Before any agent call, and at no cost in attempts."""
+        free, floor = self._disk_free(), self._settings.disk_free_min
+        if free < floor:
+            return Faulted(f"{free} bytes of disk are free, {floor} are needed", transient=True)
+        if task.agent is not None and not task.take_over:
+            self._find_agent(task.agent.preset).preflight(task.agent)
+        return None
+
+    def _set_up(self, task: Task, attempt: int, worktree: Path, hold: Hold) -> Faulted | None:
+        for n, argv in enumerate(task.spec.setup, start=1):
+            folder = self.folder(task, attempt) / f"setup-{n}"
+            look = self._run_to_end(folder, argv, worktree, hold)
+            if look.start_error or look.code in {126, 127}:
+                words = f"set-up command {argv[0]!r} cannot run: {look.start_error or look.code}"
+                return Faulted(words, transient=False, code="RESOURCE_NOT_FOUND")
+            if look.code != 0:
+                words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
+                return Faulted(words, transient=True)
+        return None
+
+    def _run_to_end(self, folder: Path, argv: tuple[str, ...], cwd: Path, hold: Hold) -> Look:
+        """A command of ours; an earlier try that a crash cut off is ended first."""
+        folder = self._unused(folder)
+        launch = Launch(
+            argv=argv,
+            cwd=str(cwd),
+            env=self._settings.environment,
+            deadline=self._settings.setup_timeout,
+            lease=self._settings.lease,
+        )
+        self._processes.start(folder, launch)
+        return self._wait(folder, hold, lambda: "")
+
+    def _unused(self, folder: Path) -> Path:
+        for n in range(1, 1000):
+            place = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
+            if self._processes.look(place).phase == "absent":
+                return place
+            self._processes.end(place, "stop")
+        raise AssertionError(f"a thousand tries in {folder}")
+
+    def _snapshot(self, task: Task, attempt: int) -> tuple[str, str]:
+        """A snapshot that fails warns and disables rollback; the work goes on."""
+        if not self._settings.snapshots:
+            return "", ""
+        try:
+            return self._workspace.snapshot(task, attempt), ""
+        except WorkspaceError as error:
+            return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
+
+    # -------------------------------------------------------------- work
+
+    def work(self, run: Run, task: Task, hold: Hold) -> Report:
+        if task.take_over:
+            return self._kept(run, task, AgentExit(code=0))
+        folder = self.folder(task, task.attempt)
+        look = self._processes.look(folder)
+        if look.phase == "absent":
+            if task.work.host != self._settings.host:
+                return Lost("the attempt was started on another machine, which is gone")
+            self._start(task, folder)
+        elif look.phase == "running" and not self._settings.adopt:
+            self._processes.end(folder, "stop")
+            self._workspace.keep(run, task)
+            return Lost("its worker died; the agent was ended (limits.adopt = kill)")
+        assert task.agent is not None, f"{task.id} has no agent"
+        agent = self._find_agent(task.agent.preset)
+        look = self._wait(folder, hold, lambda: agent.question(folder))
+        return self._after(run, task, folder, look, agent)
+
+    def _start(self, task: Task, folder: Path) -> None:
+        assert task.agent is not None, f"{task.id} has no agent"
+        order = Order(
+            task_id=task.id,
+            attempt=task.attempt,
+            epoch=task.epoch,
+            agent=task.agent,
+            prompt=self.prompt(task).text,
+            worktree=Path(task.work.worktree),
+            folder=folder,
+            timeout=task.spec.timeout,
+            hang=task.spec.hang,
+            lease=self._settings.lease,
+            output_bytes_max=self._settings.output_bytes_max,
+            environment={"YAOKI_TASK_NAME": task.spec.name, "YAOKI_RUN": task.run_id},
+        )
+        self._processes.start(folder, self._find_agent(task.agent.preset).launch(order))
+
+    def prompt(self, task: Task) -> Prompt:
+        return compose(task)
+
+    def _wait(self, folder: Path, hold: Hold, asks: Callable[[], str]) -> Look:
+        """Until the tree has ended.  Whoever waits keeps the shim's lease alive."""
+        for pause in _pauses():
+            look = self._processes.look(folder)
+            if look.phase != "running":
+                return look
+            why = hold.why()
+            if why == "lost":
+                # A successor may wait for the very same tree, so it is left alone.
+                raise Superseded
+            if why:
+                return self._processes.end(folder, why)
+            if asks():
+                return self._processes.end(folder, "question")
+            self._processes.renew(folder)
+            self._clock.sleep(pause)
+        raise AssertionError("the pauses never end")
+
+    def _after(self, run: Run, task: Task, folder: Path, look: Look, agent: Agent) -> Report:
+        """Whatever happened, everything the agent left is committed and kept."""
+        if look.phase != "exited":
+            self._processes.end(folder, "stop")
+            self._workspace.keep(run, task)
+            return Lost("the agent's process was cut off in the middle")
+        exit_ = agent.read(folder, look)
+        report = self._kept(run, task, exit_)
+        if look.ended_by == "cancel":
+            return Interrupted("cancelled by a person", ref=report.head)
+        if look.ended_by in {"lease", "stop"}:
+            return Lost(f"the agent was ended because its worker stopped ({look.ended_by})")
+        return report
+
+    def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
+        kept = self._workspace.keep(run, task)
+        return Worked(exit_, kept.head, kept.tree, kept.changed, self._tampered(task))
+
+    def _tampered(self, task: Task) -> tuple[str, ...]:
+        before, now = task.work.guards, self._workspace.guards()
+        return tuple(name for name in sorted({*before, *now}) if before.get(name) != now.get(name))
+
+    # -------------------------------------------------------------- verify
+
+    def verify(self, run: Run, task: Task, hold: Hold) -> Report:
+        candidate = self._workspace.candidate(run, task)
+        if candidate.conflicts:
+            return Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
+        findings = list(_built_in(task, candidate))
+        if not findings:
+            findings = list(self._checked(run, task, candidate, hold))
+        changed = candidate.changed
+        if not changed and task.work.head not in {"", task.work.base}:
+            changed = ("(already on the run branch)",)
+        if hold.why() == "lost":
+            raise Superseded
+        return Verified(Verdict(tuple(findings)), candidate.commit, candidate.onto, changed)
+
+    def _checked(self, run: Run, task: Task, candidate: Candidate, hold: Hold) -> Iterator[Finding]:
+        """In order; the first failing required check stops the list."""
+        if task.spec.kind is TaskKind.REPORT:
+            yield self._reported(task, candidate)
+        facts = _facts(run, task, candidate)
+        home = self.folder(task, task.attempt) / "checks"
+        for n, spec in enumerate(task.spec.checks, start=1):
+            if spec.name in task.waivers:
+                yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
+                continue
+            finding = self._checker.check(
+                spec,
+                Path(task.work.worktree),
+                home / f"{n}-{spec.name}",
+                facts=facts,
+                stop=lambda: bool(hold.why()),
+            )
+            yield finding
+            if not finding.settled:
+                return
+
+    def _reported(self, task: Task, candidate: Candidate) -> Finding:
+        """A report is there when the agent wrote something, to its output or to a file."""
+        written = task.work.exit.output_bytes if task.work.exit else 0
+        if written or candidate.changed:
+            return Finding("report", Outcome.PASSED, message=f"{written} bytes of report")
+        return Finding(
+            "report", Outcome.FAILED, pattern="no-change", message="no report was written"
+        )
+
+    # -------------------------------------------------------------- land
+
+    def land(self, run: Run, task: Task, hold: Hold) -> Report:
+        commit, onto = task.work.proven, task.work.onto
+        if commit != onto and self._workspace.holds(run, commit):
+            return LandedOn(commit, already=True)
+        if hold.why() == "lost":
+            raise Superseded
+        head = self._workspace.land(run, commit, onto)
+        if head == commit or (commit != onto and self._workspace.holds(run, commit)):
+            return LandedOn(commit, already=commit == onto)
+        return Moved(head)
+
+    def release(self, task: Task) -> str:
+        """Remove the worktree of finished work; a failure only warns."""
+        try:
+            self._workspace.release(task)
+        except WorkspaceError as error:
+            return f"the worktree stays: {error.sentence}"
+        return ""
+
+
+def _pauses() -> Iterator[timedelta]:
+    pause = POLL
+    while True:
+        yield pause
+        pause = min(pause * 1.2, POLL_MAX)
+
+
+def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
+    return {
+        "commit": candidate.commit,
+        "base": task.work.base,
+        "onto": candidate.onto,
+        "changed": candidate.changed,
+        "scope": task.spec.scope,
+        "branch": run.branch,
+        "dirty": (),
+        "merged": True,
+        "pushed": None,
+    }
+
+
+def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
+    """What must hold of any change, whatever the plan checks.
+
+    Only failures are findings here: that nothing was deleted proves nothing.
+    """
+    if candidate.markers:
+        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
+    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
+    if strays:
+        yield _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
+    too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
+    if too_many and not task.spec.allow_mass_deletion:
+        words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
+        yield Finding("mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words)
+
+
+def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:
+    return Finding(
+        name,
+        Outcome.FAILED,
+        pattern=pattern,
+        message=f"{words}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
+        items=tuple(Item(path, words) for path in paths),
+    )

@@ -1,0 +1,148 @@
+"""Claim -> stage -> decide -> record, until the task rests.  No threads here."""
+
+from __future__ import annotations
+
+import errno
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+
+from yaoki.core.classify import UNDELIVERED
+from yaoki.core.events import (
+    Event,
+    Faulted,
+    Interrupted,
+    LandedOn,
+    Note,
+    Released,
+    Report,
+)
+from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
+from yaoki.core.rules import Moment, decide
+from yaoki.engine.stages import Hold, Stages, Superseded
+from yaoki.errors import Fault, GitFailed, LeaseLost, StoreError, WorkspaceError, YaokiError
+from yaoki.ports import Clock, Store
+
+Piece = Callable[[Run, Task, Hold], Report]
+
+
+class Worker:
+    """Carries one task at a time; the pool runs several of these calls side by side."""
+
+    def __init__(
+        self,
+        store: Store,
+        stages: Stages,
+        clock: Clock,
+        *,
+        holder: str,
+        host: str,
+        lease: timedelta,
+        parallel: int,
+        alive: Callable[[str], bool],
+    ) -> None:
+        self._store = store
+        self._stages = stages
+        self._clock = clock
+        self._holder = holder
+        self._host = host
+        self._lease = lease
+        self._parallel = parallel
+        self._alive = alive
+        self._pieces: Mapping[Stage, Piece] = {
+            Stage.PREPARE: stages.prepare,
+            Stage.WORK: stages.work,
+            Stage.VERIFY: stages.verify,
+            Stage.LAND: stages.land,
+        }
+
+    def claim(self, limit: int, runs: Sequence[RunId]) -> list[Task]:
+        return self._store.claim(
+            self._holder,
+            self._lease,
+            limit,
+            runs=runs,
+            host=self._host,
+            host_max=self._parallel,
+            alive=self._alive,
+        )
+
+    def carry(self, task: Task, hold: Hold) -> Task | None:
+        """Until the task rests; None when somebody else carries it on."""
+        run = self._store.run(task.run_id)
+        try:
+            while task.lease is not None:
+                task = self._step(run, task, task.lease, hold)
+        except (LeaseLost, Superseded):
+            return None
+        if task.state in {State.DONE, State.CANCELLED}:
+            self._clean(task)
+        return task
+
+    def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
+        report = self._look(run, task, hold)
+        if (
+            hold.why() == "stop"
+            and task.stage is not Stage.WORK
+            and not isinstance(report, LandedOn)
+        ):
+            # A stage cut short by a stop says nothing; the next claim repeats it.
+            released = Released(lease.holder, lease.epoch, "the worker was stopped")
+            return self._store.record(lease, lambda _: (released,))
+        prompt_fault = self._prompt_fault(task)
+
+        def conclude(now_task: Task) -> Sequence[Event]:
+            events = decide(now_task, report, self._moment())
+            return (*events, *prompt_fault)
+
+        return self._store.record(lease, conclude)
+
+    def _look(self, run: Run, task: Task, hold: Hold) -> Report:
+        """What the stage saw; our own troubles become faults, never the agent's failure."""
+        used = task.counts.deliveries - task.forgiven.deliveries
+        if used >= task.spec.policy.deliveries_max:
+            words = f"given to a worker {used} times, and it never came back"
+            return Faulted(words, transient=False, code=UNDELIVERED)
+        if task.cancel_wanted and task.stage is not Stage.WORK:
+            return Interrupted("cancelled by a person", ref=task.work.head)
+        try:
+            return self._pieces[task.stage](run, task, hold)
+        except Fault as fault:
+            return Faulted(fault.sentence, fault.transient, fault.code)
+        except GitFailed as failed:
+            return Faulted(failed.sentence, transient=failed.transient)
+        except (StoreError, LeaseLost):
+            raise
+        except WorkspaceError as failed:
+            return Faulted(failed.sentence, transient=False)
+        except YaokiError as refused:
+            return Faulted(refused.sentence, transient=False)
+        except OSError as error:
+            return _of_os(error)
+        except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as bug:
+            where = traceback.extract_tb(bug.__traceback__)[-1]
+            words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
+            return Faulted(words, transient=True)
+
+    def _prompt_fault(self, task: Task) -> tuple[Note, ...]:
+        """A hint that could not be made is journalled once, with the attempt it served."""
+        if task.stage is not Stage.WORK or task.agent is None:
+            return ()
+        fault = self._stages.prompt(task).fault
+        return (Note("PROMPT_FAULT", {"fault": fault}),) if fault else ()
+
+    def _moment(self) -> Moment:
+        now = self._clock.now()
+        return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), self._clock.chance())
+
+    def _clean(self, task: Task) -> None:
+        warning = self._stages.release(task)
+        if warning:
+            self._store.note(task.run_id, "WARNING", {"message": warning}, task.id, task.attempt)
+
+
+def _of_os(error: OSError) -> Faulted:
+    words = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return Faulted(words, transient=False, code="PERMISSION_DENIED")
+    return Faulted(words, transient=True)

@@ -1,0 +1,105 @@
+"""A plan half-way: its sound parts as models, the settings' parts laid below, defects so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from yaoki.core.settings import Settings
+from yaoki.plan.defects import Defects, Path
+from yaoki.plan.model import AgentModel, CheckModel, PlanModel, TaskModel
+from yaoki.plan.shape import Model, shaped
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A task and where it stands."""
+
+    path: Path
+    task: TaskModel
+    phase: str = ""
+    final: bool = False
+
+    def at(self, *parts: str | int) -> Path:
+        return (*self.path, *parts)
+
+
+@dataclass(slots=True)
+class Draft:
+    """Everything the rules look at.  `used` are the names something refers to, by sort of thing."""
+
+    plan: PlanModel
+    settings: Settings
+    defects: Defects
+    below: Defects
+    agents: Mapping[str, AgentModel]
+    checks: Mapping[str, CheckModel]
+    tasks: tuple[Placed, ...]
+    used: set[tuple[str, str]] = field(default_factory=set)
+
+    def refer(self, sort: str, path: Path, word: str, known: Mapping[str, Any] | set[str]) -> bool:
+        """Note that `word` is used; a defect unless it is known."""
+        if not word:
+            self.defects.add(path, f"names no {sort}")
+        elif word not in known:
+            word = self.defects.unknown(path, sort, word, known)
+            self.used.add((sort, word))
+            return False
+        self.used.add((sort, word))
+        return bool(word)
+
+    def refer_all(
+        self, sort: str, path: Path, words: list[str], known: Mapping[str, Any] | set[str]
+    ) -> None:
+        """Note each; naming a thing twice is a defect, for it changes nothing."""
+        for index, word in enumerate(words):
+            if self.refer(sort, (*path, index), word, known) and word in words[:index]:
+                self.defects.add((*path, index), f"{word!r} is named twice")
+
+    def checks_of(self, task: TaskModel) -> list[str]:
+        """The checks a task names, or every check of the plan, or else of the settings."""
+        if task.given("checks"):
+            return task.checks
+        return list(self.plan.checks or self.checks)
+
+    def chain_of(self, task: TaskModel) -> list[str]:
+        return task.agent or self.plan.agent or list(self.settings.agent)
+
+
+def draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
+    plan = shaped(PlanModel, raw, defects)
+    below = Defects(settings.source)
+    agents = _shaped_all(AgentModel, settings.agents, below, "agents")
+    checks = _shaped_all(CheckModel, settings.checks, below, "checks")
+    return Draft(
+        plan=plan,
+        settings=settings,
+        defects=defects,
+        below=below,
+        agents={**agents, **plan.agents},
+        checks={**checks, **plan.checks},
+        tasks=tuple(_placed(plan)),
+    )
+
+
+def _shaped_all(
+    model: type[Model], raw: Mapping[str, Any], defects: Defects, section: str
+) -> dict[str, Model]:
+    """Taking out what is wrong changes the data, so it works on a copy of the settings'."""
+    return {
+        name: shaped(model, deepcopy(dict(given)), defects, (section, name))
+        for name, given in raw.items()
+    }
+
+
+def _placed(plan: PlanModel) -> Iterator[Placed]:
+    """The tasks in the order in which they are numbered."""
+    for n, task in enumerate(plan.tasks):
+        yield Placed(("tasks", n), task, task.phase)
+    for p, phase in enumerate(plan.phases):
+        for n, task in enumerate(phase.tasks):
+            yield Placed(("phases", p, "tasks", n), task, phase.id)
+    for n, task in enumerate(plan.final_tasks):
+        yield Placed(("final_tasks", n), task, final=True)

@@ -1,0 +1,147 @@
+"""Which task waits for which: needs, phases, final tasks, and circles among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yaoki.core.graph import circle
+from yaoki.plan.defects import Path
+from yaoki.plan.draft import Draft, Placed
+
+NEEDS_MAX = 500_000
+CIRCLES_MAX = 20
+
+Needs = dict[str, tuple[str, ...]]
+
+
+def judge(draft: Draft) -> None:
+    _phases(draft)
+    names = {placed.task.id for placed in draft.tasks if placed.task.id}
+    final = {placed.task.id for placed in draft.tasks if placed.final}
+    for placed in draft.tasks:
+        _needs(draft, placed, names, final)
+    if not _too_many(draft):
+        needs = {name: list(wanted) for name, wanted in needs_of(draft).items()}
+        _circles(draft, needs, {placed.task.id: placed.path for placed in draft.tasks}, "tasks")
+
+
+def _needs(draft: Draft, placed: Placed, names: set[str], final: set[str]) -> None:
+    draft.refer_all("task", placed.at("needs"), placed.task.needs, names)
+    for index, name in enumerate(placed.task.needs):
+        if name in final and not placed.final:
+            reason = f"{name!r} is a final task and runs after this one"
+            draft.defects.add(placed.at("needs", index), reason)
+
+
+# ------------------------------------------------------------------ phases
+
+
+def _phases(draft: Draft) -> None:
+    phases, defects = draft.plan.phases, draft.defects
+    names = {phase.id for phase in phases if phase.id}
+    filled = {placed.phase for placed in draft.tasks}
+    for n, phase in enumerate(phases):
+        at: Path = ("phases", n)
+        if not phase.id:
+            defects.missing(at, "id is missing", "id")
+        elif phase.id in [other.id for other in phases[:n]]:
+            defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
+        elif phase.deferred:
+            reason = "a phase that is filled during the run is not available in this version"
+            defects.add((*at, "deferred"), f"{reason}; list its tasks")
+        elif phase.id not in filled:
+            reason = f"phase {phase.id!r} has no tasks; phases cannot be filled during the run yet"
+            defects.missing(at, reason, "tasks")
+        draft.refer_all("phase", (*at, "needs"), phase.needs, names)
+    for placed in draft.tasks:
+        _phase_of(draft, placed, names)
+    needs = {phase.id: list(phase.needs) for phase in phases if phase.id}
+    _circles(draft, needs, {p.id: ("phases", n) for n, p in enumerate(phases)}, "phases")
+
+
+def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
+    named, path = placed.task.phase, placed.at("phase")
+    if not placed.task.given("phase"):
+        return
+    if placed.final:
+        draft.defects.add(path, "a final task belongs to no phase")
+    elif named != placed.phase:
+        draft.defects.add(path, f"stands in phase {placed.phase!r} and names {named!r}")
+    else:
+        draft.refer("phase", path, named, names)
+
+
+# ------------------------------------------------------------------ needs of every task
+
+
+def needs_of(draft: Draft) -> Needs:
+    """The needs of each task, by name: its own, those of its phase, those of a final task."""
+    found = {p.task.id: tuple(dict.fromkeys(p.task.needs)) for p in draft.tasks if p.task.id}
+    for members, waited_for in _groups(draft):
+        inside = {placed.task.id for placed in members}
+        before = frontier(waited_for)
+        for placed in members:
+            if placed.task.id and not inside.intersection(placed.task.needs):
+                own = found[placed.task.id]
+                found[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
+    return found
+
+
+def _groups(draft: Draft) -> list[tuple[list[Placed], list[Placed]]]:
+    """Tasks, and those they wait for as a group."""
+    usual = [placed for placed in draft.tasks if not placed.final]
+    final = [placed for placed in draft.tasks if placed.final]
+    of_phase: dict[str, list[Placed]] = {}
+    for placed in usual:
+        of_phase.setdefault(placed.phase, []).append(placed)
+    groups = [
+        (of_phase.get(phase.id, []), of_phase.get(name, []))
+        for phase in draft.plan.phases
+        for name in phase.needs
+        if phase.id and name
+    ]
+    return [*groups, (final, usual)]
+
+
+def frontier(group: Sequence[Placed]) -> list[str]:
+    """The tasks that, once done, mean the whole group is.
+
+    An optional task holds nobody up, unless the group has no other.
+    """
+    pool = [placed for placed in group if placed.task.required] or list(group)
+    needed = {need for placed in pool for need in placed.task.needs}
+    return [placed.task.id for placed in pool if placed.task.id and placed.task.id not in needed]
+
+
+def _too_many(draft: Draft) -> bool:
+    number = sum(len(members) * len(frontier(before)) for members, before in _groups(draft))
+    if number > NEEDS_MAX:
+        reason = f"phases and final tasks make {number} needs, over the limit of {NEEDS_MAX}"
+        draft.defects.add(("phases",), f"{reason}; let one task gather the ones before it")
+    return number > NEEDS_MAX
+
+
+# ------------------------------------------------------------------ circles
+
+
+def _circles(
+    draft: Draft, needs: dict[str, list[str]], places: Mapping[str, Path], what: str
+) -> None:
+    """Show each circle once: after one is found its last link is dropped and the search repeated."""
+    known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
+    for _ in range(CIRCLES_MAX):
+        path = circle(known)
+        if path is None:
+            return
+        start, following = path[0], path[1]
+        reason = f"{what} need each other in a circle: {' needs '.join(path)}"
+        draft.defects.add(_link(draft, places[start], start, following), reason)
+        known[start] = [need for need in known[start] if need != following]
+
+
+def _link(draft: Draft, place: Path, start: str, following: str) -> Path:
+    """The very word that closes the circle, where it is written."""
+    for placed in draft.tasks:
+        if placed.path == place and following in placed.task.needs:
+            return placed.at("needs", placed.task.needs.index(following))
+    return (*place, "needs") if (*place, "needs") in draft.defects.positions else place

@@ -1,0 +1,193 @@
+"""What the parts of a plan say of one another: names, uses, and proof."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic_core import PydanticCustomError
+
+from yaoki.core.settings import PATTERNS
+from yaoki.plan import limits, order
+from yaoki.plan.defects import Defects, Path
+from yaoki.plan.draft import Draft, Placed
+from yaoki.plan.fields import inside
+from yaoki.plan.model import AgentModel, CheckModel
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_FORM = "1 to 64 letters, digits, '_', '.' or '-', and begins with a letter or digit"
+_WAYS = ("run", "shell", "file", "git")
+
+
+def judge(draft: Draft) -> None:
+    """Note every defect of the draft."""
+    _plan(draft)
+    for name, agent in draft.agents.items():
+        _agent(_owner(draft, "agents", name), ("agents", name), agent)
+    for name, check in draft.checks.items():
+        _check(draft, _owner(draft, "checks", name), ("checks", name), check)
+    for placed in draft.tasks:
+        _task(draft, placed)
+    _repeated_ids(draft)
+    limits.judge(draft)
+    order.judge(draft)
+    _unused(draft)
+
+
+def _owner(draft: Draft, section: str, name: str) -> Defects:
+    """The file that holds this agent or check."""
+    return draft.defects if name in getattr(draft.plan, section) else draft.below
+
+
+def _plan(draft: Draft) -> None:
+    plan, defects = draft.plan, draft.defects
+    if not plan.goal.strip():
+        defects.missing((), "goal is missing: say what the run is for", "goal")
+    if not draft.tasks:
+        defects.missing((), "there are no tasks", "tasks", "phases", "final_tasks")
+    if plan.given("agent") and not plan.agent:
+        defects.add(("agent",), "names no agent; leave it out or name one")
+    draft.refer_all("agent", ("agent",), plan.agent, draft.agents)
+    draft.refer_all("check", ("done_when",), plan.done_when, draft.checks)
+    for index, pattern in enumerate(plan.patterns):
+        _name(defects, ("patterns", index), "pattern", pattern)
+        if pattern in PATTERNS or pattern in plan.patterns[:index]:
+            defects.add(("patterns", index), f"pattern {pattern!r} is known already")
+
+
+def _name(defects: Defects, path: Path, what: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        defects.add(path, f"{what} {name[:80]!r} is not a name; a name has {_FORM}")
+
+
+def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
+    _name(defects, path, "agent", str(path[-1]))
+    if agent.preset == "command" and not any(word.strip() for word in agent.command[:1]):
+        defects.missing(path, "has no command to call", "command", "preset")
+
+
+def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+    _name(defects, path, "check", str(path[-1]))
+    ways = [way for way in _WAYS if check.given(way)]
+    if not ways:
+        defects.missing(path, "checks nothing; give it run, shell, file or git", *_WAYS)
+    if len(ways) > 1:
+        defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
+    for way in ways:
+        _way(defects, (*path, way), way, check)
+    if check.given("pattern"):
+        known = {*PATTERNS, *draft.plan.patterns, *draft.settings.patterns}
+        if check.pattern not in known:
+            near = defects.unknown((*path, "pattern"), "pattern", check.pattern, known)
+            draft.used.add(("pattern", near))
+        draft.used.add(("pattern", check.pattern))
+
+
+def _way(defects: Defects, path: Path, way: str, check: CheckModel) -> None:
+    empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
+    if empty.get(way):
+        defects.add(path, f"{way} is empty")
+    if way == "file":
+        _file(defects, path, check)
+    for key in ("success", "cwd", "env") if way in ("file", "git") else ():
+        if check.given(key):
+            defects.add((*path[:-1], key), f"a {way} check has no {key}; only commands do")
+
+
+def _file(defects: Defects, path: Path, check: CheckModel) -> None:
+    file = check.file
+    asked = [key for key in ("exists", "absent", "contains", "matches") if file.given(key)]
+    if not file.given("path"):
+        defects.missing(path, "path is missing", "path")
+    if not asked:
+        keys = ("exists", "absent", "contains", "matches")
+        defects.missing(path, "asks nothing; give it exists, absent, contains or matches", *keys)
+    for key in asked:
+        if not getattr(file, key):
+            other = {"exists": "; use absent: true", "absent": "; use exists: true"}.get(key, "")
+            defects.add((*path, key), f"{key} asks nothing like this{other}")
+    if file.absent and len(asked) > 1:
+        defects.add((*path, "absent"), "an absent file cannot hold anything besides")
+
+
+def _task(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    if not task.given("id"):
+        defects.missing(placed.path, "id is missing", "id")
+    elif task.id.isdecimal():
+        defects.add(
+            placed.at("id"), f"id {task.id!r} is a number, the short form of a task's number"
+        )
+    else:
+        _name(defects, placed.at("id"), "id", task.id)
+    _goal(draft, placed)
+    _chain(draft, placed)
+    _proof(draft, placed)
+    for index, glob in enumerate(task.scope):
+        try:
+            inside(glob)
+        except PydanticCustomError as fault:
+            defects.add(placed.at("scope", index), f"{glob!r} {fault}")
+
+
+def _goal(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    if task.given("goal") and task.given("prompt"):
+        defects.add(placed.at("prompt"), "goal and prompt are two words for one thing; give one")
+    elif task.kind != "check" and not (task.goal or task.prompt).strip():
+        defects.missing(placed.path, "goal is missing", "goal", "prompt")
+
+
+def _chain(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    draft.refer_all("agent", placed.at("agent"), task.agent, draft.agents)
+    if task.kind == "check":
+        if task.given("agent"):
+            defects.add(placed.at("agent"), "a task of kind check has no agent, only checks")
+    elif task.given("agent") and not task.agent:
+        defects.add(placed.at("agent"), "names no agent; leave it out or name one")
+    elif not draft.chain_of(task) and ("agent",) not in defects.broken:
+        reason = "no agent: name one here, or give the plan a default with agent:"
+        defects.missing(placed.path, reason, "agent", "kind")
+
+
+def _proof(draft: Draft, placed: Placed) -> None:
+    """Nothing checked is nothing proven."""
+    task = placed.task
+    draft.refer_all("check", placed.at("checks"), draft.checks_of(task), draft.checks)
+    if task.kind == "report":
+        return
+    named = [draft.checks.get(name) for name in draft.checks_of(task)]
+    if not any(check is None or check.required for check in named):
+        reason = f"no required check: nothing would prove this {task.kind}"
+        if not _broken_below(draft.defects, ("checks",)):
+            draft.defects.missing(placed.path, reason, "checks", "kind")
+
+
+def _broken_below(defects: Defects, path: Path) -> bool:
+    return path in defects.broken
+
+
+def _repeated_ids(draft: Draft) -> None:
+    first: dict[str, Path] = {}
+    for placed in draft.tasks:
+        name, path = placed.task.id, placed.at("id")
+        if name and name in first:
+            line = draft.defects.place(first[name])[0]
+            draft.defects.add(path, f"id {name!r} stands already in line {line}")
+        first.setdefault(name, path)
+
+
+def _unused(draft: Draft) -> None:
+    """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it."""
+    plan = draft.plan
+    for sort, section, names in (
+        ("agent", "agents", list(plan.agents)),
+        ("check", "checks", list(plan.checks)),
+    ):
+        for name in names:
+            if (sort, name) not in draft.used:
+                at = draft.defects.keys.get((section, name))
+                draft.defects.add((section, name), f"nothing uses {sort} {name!r}", at=at)
+    for index, pattern in enumerate(plan.patterns):
+        if pattern not in PATTERNS and ("pattern", pattern) not in draft.used:
+            draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")

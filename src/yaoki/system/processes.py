@@ -1,0 +1,212 @@
+"""Process trees that outlive their worker, each under a shim and known by its folder."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look
+from yaoki.system.files import cannot
+from yaoki.system.machine import alive, boot_id
+from yaoki.system.sweep import end_marked
+
+SHIM = Path(__file__).parents[1] / "shim.py"
+START_S_MAX = 10.0
+# What the shim itself takes at most after the grace: see KILL_S_MAX there.
+END_S_MAX = 12.0
+POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
+
+
+class ShimProcesses:
+    """`ports.Processes` with one detached shim per tree; docs/decisions/shim.md tells the files."""
+
+    def __init__(self, python: str = sys.executable) -> None:
+        self._python = python
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        """Start it, at most once per folder however often and by whomever this is called.
+
+        After `end` on a folder that had not started yet nothing starts: the shim records
+        the end at once.
+        """
+        if _started(folder):
+            return
+        try:
+            _prepare(folder, launch)
+            shim = self._spawn(folder)
+        except OSError as error:
+            raise cannot(f"start a process in {folder}", error) from error
+        if not _wait_until(lambda: _started(folder) or shim.poll() not in (None, 0), START_S_MAX):
+            raise Fault(f"no process started in {folder} in {START_S_MAX:g} s", transient=True)
+        if not _started(folder):
+            raise Fault(f"the shim failed: {_last_line(folder / 'shim.log')}", transient=True)
+
+    def look(self, folder: Path) -> Look:
+        """How the tree stands, seen from any process of this machine."""
+        if exited := _exited(folder):
+            return exited
+        if not _started(folder):
+            return Look("absent")
+        if _locked(folder):
+            return _running(folder)
+        # It may have recorded its exit between our first look and its last breath.
+        return _exited(folder) or Look("gone")
+
+    def renew(self, folder: Path) -> None:
+        """Touch the lease: that needs no free space on the disk."""
+        try:
+            os.utime(folder / "lease", ns=(now := time.time_ns(), now))
+        except OSError as error:
+            raise cannot(f"renew the lease in {folder}", error) from error
+
+    def end(self, folder: Path, why: str) -> Look:
+        """End the whole tree, detached grandchildren included, and say how it stands then."""
+        look = self.look(folder)
+        if look.phase == "exited" or not folder.is_dir():
+            return look
+        _ask(folder, why)
+        look = self._settle(folder)
+        if look.phase == "gone":
+            end_marked(_read(folder / "started.json").get("mark", ""))
+        return look
+
+    def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
+        """The shim in its own session; a thread collects it, so it never stays a zombie."""
+        with (folder / "shim.log").open("ab") as log:
+            shim = subprocess.Popen(
+                [self._python, "-I", "-S", str(SHIM), str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        threading.Thread(target=shim.wait, name=f"shim {shim.pid}", daemon=True).start()
+        return shim
+
+    def _settle(self, folder: Path) -> Look:
+        """Wait for the shim to end its tree; one that cannot is ended, and its tree swept."""
+        started = _read(folder / "started.json")
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            _signal(started, number)
+        seconds = started.get("grace_s", 0.0) + END_S_MAX
+        if not _wait_until(lambda: self.look(folder).phase != "running", seconds):
+            _signal(started, signal.SIGKILL)
+            _wait_until(lambda: self.look(folder).phase != "running", POLL_S_MAX * 10)
+        return self.look(folder)
+
+
+def _prepare(folder: Path, launch: Launch) -> None:
+    """Only we may read the folder: it holds the environment and what the agent says."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (folder / "lease").touch(mode=0o600)
+    own = folder / f"launch.{os.getpid()}.{threading.get_ident()}.tmp"
+    own.touch(mode=0o600)
+    own.write_text(json.dumps(_launch_facts(launch)), encoding="utf-8")
+    own.replace(folder / "launch.json")
+
+
+def _launch_facts(launch: Launch) -> dict[str, Any]:
+    return {
+        "argv": list(launch.argv),
+        "cwd": launch.cwd,
+        "env": dict(launch.env),
+        "stdin": launch.stdin,
+        "deadline_s": launch.deadline.total_seconds(),
+        "hang_s": launch.hang.total_seconds(),
+        "lease_s": launch.lease.total_seconds(),
+        "grace_s": launch.grace.total_seconds(),
+        "output_bytes_max": launch.output_bytes_max,
+        "boot": boot_id(),
+    }
+
+
+def _started(folder: Path) -> bool:
+    return (folder / "started.json").exists()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The facts in a file; nothing when it is missing or no longer whole."""
+    try:
+        facts = json.loads(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _exited(folder: Path) -> Look | None:
+    if not (facts := _read(folder / "exit.json")):
+        return None
+    return Look(
+        "exited",
+        code=facts["code"],
+        signal=facts["signal"],
+        ended_by=facts["ended_by"],
+        seconds=facts["seconds"],
+        output_bytes=facts["output_bytes"],
+        start_error=facts["start_error"],
+        start_errno=facts["start_errno"],
+    )
+
+
+def _running(folder: Path) -> Look:
+    beat = _read(folder / "beat.json")
+    return Look(
+        "running",
+        seconds=beat.get("seconds", 0.0),
+        quiet_seconds=beat.get("quiet_s", 0.0),
+        output_bytes=beat.get("out_bytes", 0),
+    )
+
+
+def _locked(folder: Path) -> bool:
+    """Does a shim live here?  Asked only after started.json: a starting one is not disturbed."""
+    try:
+        descriptor = os.open(folder / "lock", os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _ask(folder: Path, why: str) -> None:
+    """Leave the wish for the shim, now running or still to come; the first one stands."""
+    if not (folder / "end").exists():
+        own = folder / f"end.{os.getpid()}.{threading.get_ident()}.tmp"
+        own.write_text(why, encoding="utf-8")
+        own.replace(folder / "end")
+
+
+def _signal(started: dict[str, Any], number: int) -> None:
+    """Signal the shim itself, never a later process with its number."""
+    if started and alive(started["pid"], started["start"], started["boot"]):
+        os.kill(started["pid"], number)
+
+
+def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
+    give_up, pause = time.monotonic() + seconds, POLL_S_MIN
+    while not true():
+        if time.monotonic() >= give_up:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 1.5, POLL_S_MAX)
+    return True
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace")[-2000:].splitlines()
+    return lines[-1] if lines else f"nothing in {log}"

@@ -1,0 +1,79 @@
+"""Commits and merges made without any checkout: trees in, commits out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yaoki.core.model import Task
+from yaoki.errors import NotNow
+from yaoki.workspace.content import readable
+from yaoki.workspace.git import Git
+
+SUBJECT_MAX = 100
+MARKERS = ("<<<<<<< ", ">>>>>>> ")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A merge as a tree; with conflicts the files hold git's markers."""
+
+    tree: str
+    conflicts: tuple[str, ...]
+
+
+class Commits:
+    """Makes commits, merges and the words on them."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    def make(self, tree: str, parents: Sequence[str], message: str) -> str:
+        links = [word for parent in parents for word in ("-p", parent)]
+        return self._git.text("commit-tree", *links, tree, given=message.encode())
+
+    def merge(self, ours: str, theirs: str) -> Merged:
+        args = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
+        tree, *rest = self._git.run(*args, ok=(0, 1)).out.split(b"\0")
+        paths = rest[: rest.index(b"")] if b"" in rest else rest
+        names = dict.fromkeys(readable(os.fsdecode(path)) for path in paths)
+        return Merged(tree.decode("ascii"), tuple(names))
+
+    def base(self, one: str, other: str) -> str:
+        """The newest commit both have; empty when they have none."""
+        done = self._git.run("merge-base", one, other, ok=(0, 1))
+        return done.out.decode("ascii").strip()
+
+    def marked(self, old: str, new: str) -> tuple[str, ...]:
+        """Files of `new` to which conflict markers were added."""
+        pattern = f"-G^({'|'.join(MARKERS)})"
+        names = self._git.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", pattern, old, new)
+        return tuple(readable(name) for name in names if self._added_markers(old, new, name))
+
+    def _added_markers(self, old: str, new: str, name: str) -> bool:
+        options = ("-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv")
+        args = ("diff-tree", *options, old, new, "--", f":(literal){name}")
+        lines = self._git.run(*args).out.splitlines()
+        return all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
+
+    def branch_ref(self, branch: str) -> str:
+        """A person's name for a branch, as the ref it means."""
+        ref = f"refs/heads/{branch}"
+        if branch.startswith("-") or not self._git.yes("check-ref-format", ref):
+            raise NotNow(f"{branch!r} cannot be the name of a branch", hint="choose another name")
+        return ref
+
+    def message(self, subject: str, task: Task) -> str:
+        return message(subject, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+
+
+def message(subject: str, **trailers: str) -> str:
+    """One line, and trailers by which the commit's origin is found again."""
+    line = " ".join(subject.split())
+    short = line if len(line) <= SUBJECT_MAX else f"{line[: SUBJECT_MAX - 1]}…"
+    return f"{short}\n\n" + "".join(f"Yaoki-{key}: {value}\n" for key, value in trailers.items())
+
+
+def first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

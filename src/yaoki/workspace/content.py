@@ -1,0 +1,145 @@
+"""What a folder holds, as a tree of git's: read through an index of our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.errors import WorkspaceError
+from yaoki.workspace.git import Git, Site
+
+GITLINK = "160000"
+NESTING_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path in which two trees differ; `status` is git's letter."""
+
+    status: str
+    path: str
+    was: str
+    now: str
+
+    @property
+    def gitlink(self) -> bool:
+        """A repository that came to stand where the tree had none."""
+        return self.now == GITLINK and self.was != GITLINK
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Everything in a folder, ignored files excepted, and how it differs from a base."""
+
+    tree: str
+    changes: tuple[Change, ...]
+
+
+class Content:
+    """Turns folders into trees without touching their index or a file."""
+
+    def __init__(self, git: Git, scratch: Path) -> None:
+        self._git, self._scratch = git, scratch
+
+    @contextmanager
+    def index(self, name: str) -> Iterator[Path]:
+        """A place for an index; gone afterwards."""
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=self._scratch))
+        try:
+            yield folder / "index"
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def read(self, files: Path, index: Path, start: str, base: str) -> Held:
+        """Fill `index` with what `files` holds; `start` says what counts as tracked."""
+        at = Site(self._git.common_dir, files, index)
+        self._git.run("read-tree", start, at=at)
+        self._add(at, NESTING_MAX)
+        changes = self._against(base, at)
+        if links := [change.path for change in changes if change.gitlink]:
+            self._graft_all(at, links, NESTING_MAX)
+            changes = self._against(base, at)
+        return Held(self._git.text("write-tree", at=at), changes)
+
+    def submodules(self, files: Path, index: Path) -> str:
+        """A tree of the files in checked-out submodules, which no commit of ours holds."""
+        at = Site(self._git.common_dir, files, index)
+        rows = self._git.names("ls-files", "-s", "-z", at=at)
+        paths = [row.partition("\t")[2] for row in rows if row.startswith(GITLINK)]
+        present = [path for path in paths if (files / path / ".git").exists()]
+        if not present:
+            return ""
+        self._git.run("read-tree", "--empty", at=at)
+        self._graft_all(at, present, NESTING_MAX)
+        return self._git.text("write-tree", at=at)
+
+    def _add(self, at: Site, depth: int) -> None:
+        """Add everything; repositories inside become plain files, for a link holds none of them."""
+        assert at.files
+        listed = self._git.names("ls-files", "-o", "-k", "--exclude-standard", "-z", at=at)
+        nested = [name.rstrip("/") for name in listed if name.endswith("/")]
+        lines = [".", *(f":(exclude,literal){name}" for name in nested)]
+        given = b"".join(os.fsencode(line) + b"\0" for line in lines)
+        options = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        self._git.run("add", "-A", *options, at=at, given=given)
+        self._graft_all(at, nested, depth)
+
+    def _graft_all(self, at: Site, paths: Sequence[str], depth: int) -> None:
+        for path in paths:
+            self._graft(at, path, depth)
+
+    def _graft(self, at: Site, path: str, depth: int) -> None:
+        """Put the files of the repository at `path` into the index as files of ours."""
+        assert at.files
+        assert at.index
+        if depth == 0:
+            raise WorkspaceError(
+                f"repositories are nested more than {NESTING_MAX} deep below {at.files}",
+                hint=f"remove {path}",
+            )
+        folder = at.files / path
+        if not folder.is_dir() or folder.is_symlink():
+            return
+        with self.index("nested") as index:
+            inner = Site(self._git.common_dir, folder, index)
+            self._git.run("read-tree", "--empty", at=inner)
+            self._add(inner, depth - 1)
+            tree = self._git.text("write-tree", at=inner)
+        self._git.run("rm", "-rqf", "--cached", "--ignore-unmatch", f":(literal){path}", at=at)
+        self._git.run("read-tree", f"--prefix={path}/", tree, at=at)
+
+    def _against(self, base: str, at: Site) -> tuple[Change, ...]:
+        done = self._git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", base, at=at)
+        return parse_raw(done.out)
+
+    def between(self, old: str, new: str) -> tuple[Change, ...]:
+        """In what two trees or commits differ."""
+        if old == new:
+            return ()
+        done = self._git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new)
+        return parse_raw(done.out)
+
+    def count(self, tree: str) -> int:
+        """How many files a tree holds."""
+        return self._git.run("ls-tree", "-r", "-z", "--name-only", tree).out.count(b"\0")
+
+
+def parse_raw(out: bytes) -> tuple[Change, ...]:
+    """git's raw format with -z: `:mode mode sha sha letter` and the path, in turn."""
+    fields = out.split(b"\0")
+    return tuple(
+        Change(words[4].decode("ascii"), os.fsdecode(path), words[0][1:].decode(), words[1].decode())
+        for head, path in zip(fields[0::2], fields[1::2], strict=False)
+        if len(words := head.split()) == 5
+    )
+
+
+def readable(path: str) -> str:
+    """A path as it can be stored and shown; bytes that are no text become escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

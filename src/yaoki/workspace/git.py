@@ -1,0 +1,185 @@
+"""The one way to git: safe settings, a clean environment, bounded time, failures sorted."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+from yaoki.errors import Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
+from yaoki.system import Completed, SystemClock, run
+
+# An agent can write the repository's config, and config is code: nothing in it may start a
+# program during our calls, and nothing may depend on how the user likes to see things.
+SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.sparseCheckout=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "i18n.commitEncoding=UTF-8",
+    "advice.addEmbeddedRepo=false",
+)
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A replaced object would be proven in place of the one that lands.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+TIMEOUT = timedelta(minutes=10)
+LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
+STALE_S = 10.0
+NOBODY = ("yaoki", "yaoki@localhost")
+
+LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a command works: which git folder, which files, which index.
+
+    Always said and never discovered, so a `.git` an agent removed or bent has no say.
+    """
+
+    git_dir: Path
+    files: Path | None = None
+    index: Path | None = None
+
+
+def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The caller's environment without any of its GIT_ variables."""
+    around = os.environ if given is None else given
+    return {k: v for k, v in around.items() if not k.startswith("GIT_")} | ENVIRONMENT
+
+
+def invoke(
+    args: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: bytes | None = None
+) -> Completed:
+    """Start git once, whatever comes of it."""
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    try:
+        return run(["git", *settings, *args], cwd=cwd, env=env, timeout=TIMEOUT, input=given)
+    except Fault as fault:
+        if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
+            raise GitMissing("git is not installed", hint="install git 2.38 or newer") from fault
+        raise
+
+
+class Git:
+    """git on one repository."""
+
+    def __init__(self, common_dir: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.common_dir = common_dir
+        self._environment = environment(environ)
+        self._clock = SystemClock()
+
+    def run(
+        self,
+        *args: str,
+        at: Site | None = None,
+        given: bytes | None = None,
+        ok: Sequence[int] = (0,),
+    ) -> Completed:
+        """Run a command; a lock that somebody holds is waited for, a little."""
+        cwd, env = (at.files if at else None) or self.common_dir, self._variables(at)
+        for pause in (*LOCK_PAUSES_S, None):
+            done = invoke(args, cwd=cwd, env=env, given=given)
+            if done.code in ok:
+                return done
+            lock = LOCKED.search(_text(done.err))
+            if lock is None or pause is None:
+                break
+            if not self._break(Path(lock[1])):
+                self._clock.sleep(timedelta(seconds=pause))
+        raise failure(args, done)
+
+    def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
+        return _text(self.run(*args, at=at, given=given).out).strip()
+
+    def yes(self, *args: str) -> bool:
+        """For commands that answer by their exit code: 0 yes, 1 no."""
+        return self.run(*args, ok=(0, 1)).code == 0
+
+    def names(self, *args: str, at: Site | None = None) -> list[str]:
+        """Paths as the file system knows them; the command must print them with `-z`."""
+        return [os.fsdecode(name) for name in self.run(*args, at=at).out.split(b"\0") if name]
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        done = invoke(
+            ["config", "-z", "--get-regexp", r"^user\.(name|email)$"],
+            cwd=self.common_dir,
+            env=self._environment | {"GIT_DIR": str(self.common_dir)},
+        )
+        pairs = (entry.partition("\n") for entry in _text(done.out).split("\0"))
+        found = {key: value for key, _, value in pairs if value.strip()}
+        name, email = found.get("user.name", NOBODY[0]), found.get("user.email", NOBODY[1])
+        roles = ("AUTHOR", "COMMITTER")
+        return {f"GIT_{role}_NAME": name for role in roles} | {
+            f"GIT_{role}_EMAIL": email for role in roles
+        }
+
+    def _variables(self, at: Site | None) -> dict[str, str]:
+        site = at or Site(self.common_dir)
+        variables = {"GIT_DIR": str(site.git_dir)}
+        if site.git_dir != self.common_dir:
+            variables["GIT_COMMON_DIR"] = str(self.common_dir)
+        if site.files:
+            variables["GIT_WORK_TREE"] = str(site.files)
+        if site.index:
+            variables["GIT_INDEX_FILE"] = str(site.index)
+        return self._environment | self._identity | variables
+
+    def _break(self, lock: Path) -> bool:
+        """Remove a lock a killed process of ours left; never one the user's git may hold."""
+        refs = self.common_dir / "refs"
+        own = (refs / "yaoki", refs / "heads" / "yaoki", self.common_dir / "worktrees")
+        if not any(lock.is_relative_to(folder) for folder in own):
+            return False
+        try:
+            age = datetime.now(UTC).timestamp() - lock.stat().st_mtime
+        except FileNotFoundError:
+            return True
+        if age > STALE_S:
+            lock.unlink(missing_ok=True)
+        return age > STALE_S
+
+
+def failure(args: Sequence[str], done: Completed) -> WorkspaceError:
+    """What a failed command means to a person."""
+    said = _text(done.err).strip()
+    what = f"git {args[0]} failed"
+    if lock := LOCKED.search(said):
+        hint = f"if no git is running here: rm {lock[1]}"
+        return GitFailed(f"{what}: {lock[1]} is held", transient=True, hint=hint)
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        return GitFailed(f"{what}: the disk is full", transient=True, hint="free disk space")
+    if "'refs/heads/yaoki' exists" in said:
+        return RepositoryUnfit(
+            "a branch named 'yaoki' stands where the branches of runs must go",
+            hint="git branch -m yaoki another-name",
+        )
+    passing = "Resource temporarily unavailable" in said or done.code < 0
+    return GitFailed(f"{what}: {_line(said) or f'code {done.code}'}", transient=passing)
+
+
+def _line(said: str) -> str:
+    """The line that tells most: git's own verdict, else the last one."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (telling or lines or [""])[-1][:500]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")

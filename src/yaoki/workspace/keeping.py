@@ -1,0 +1,181 @@
+"""Everything an agent left becomes a commit under a private ref before anything is removed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from yaoki.core.model import Run, Task
+from yaoki.errors import NotNow, Unknown
+from yaoki.ports import Kept, SavedWork
+from yaoki.workspace.commits import Commits
+from yaoki.workspace.content import Content, Held, readable
+from yaoki.workspace.refs import (
+    SNAPSHOTS,
+    WORK,
+    Commit,
+    Move,
+    Refs,
+    run_ref,
+    task_ref,
+    work_ref,
+)
+from yaoki.workspace.worktrees import Worktree, Worktrees
+
+LABELS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """From where a worktree's content is measured: its HEAD, and the attempt's base."""
+
+    start: Commit
+    base: Commit
+    grown: bool
+
+    @property
+    def parent(self) -> Commit:
+        """An agent that threw history away gets its files committed on the base."""
+        return self.start if self.grown else self.base
+
+
+class Keeping:
+    """Keeps work, lists what is kept, gives it back."""
+
+    def __init__(
+        self, refs: Refs, commits: Commits, content: Content, worktrees: Worktrees
+    ) -> None:
+        self._refs, self._commits = refs, commits
+        self._content, self._worktrees = content, worktrees
+        self._count = lru_cache(maxsize=64)(content.count)
+
+    def keep(self, run: Run, task: Task) -> Kept:
+        """Commit all of it on the task's branch and under the attempt's own ref."""
+        found = self._worktrees.find(task.id)
+        ground = self._ground(found, task, task.work.base or run.base)
+        with self._content.index(task.id) as index:
+            held = self._held(found, index, ground)
+            head = self._commit(task, held.tree, ground)
+            self._store(task, head, ground)
+            if found.there:
+                self._worktrees.settle(found, index)
+        deleted = sum(change.status == "D" for change in held.changes)
+        changed = tuple(readable(change.path) for change in held.changes)
+        return Kept(head, held.tree, changed, deleted, self._count(ground.base.tree))
+
+    def secure(self, task: Task, why: str = "") -> None:
+        """Make all that worktree and branch hold reachable from refs that stay."""
+        found = self._worktrees.find(task.id)
+        tip = self._refs.commits(task_ref(task.id))[0]
+        if found.there and not found.unfinished:
+            self._save(task, self._whole(task, found), why)
+        if tip:
+            self._save(task, tip.sha, why)
+
+    def whole(self, task: Task, found: Worktree) -> str:
+        """A commit of what the worktree holds now; nothing else changes."""
+        ground = self._ground(found, task, "")
+        with self._content.index(task.id) as index:
+            held = self._held(found, index, ground)
+            return self._commit(task, held.tree, ground)
+
+    def _whole(self, task: Task, found: Worktree) -> str:
+        """As `whole`; files in submodules, which a commit only points to, get their own."""
+        ground = self._ground(found, task, "")
+        with self._content.index(task.id) as index:
+            held = self._held(found, index, ground)
+            head = self._commit(task, held.tree, ground)
+            if (found.path / ".gitmodules").is_file():
+                self._save_submodules(task, found, index, head)
+        return head
+
+    def _save_submodules(self, task: Task, found: Worktree, index: Path, head: str) -> None:
+        if tree := self._content.submodules(found.path, index):
+            message = self._commits.message(f"{task.id}: files in submodules", task)
+            self._save(task, self._commits.make(tree, [head], message), "submodules")
+
+    def _ground(self, found: Worktree, task: Task, base: str) -> Ground:
+        """HEAD wherever the agent left it; the branch when there is no HEAD; else the base."""
+        revisions = (found.head, task_ref(task.id), base or task.work.base, run_ref(task.run_id))
+        head, tip, known, run_head = self._refs.commits(*revisions)
+        start = head or tip or known or run_head
+        if start is None:
+            raise Unknown(f"there is no commit that {task.id} started from", hint="yaoki doctor")
+        if known is None:
+            return Ground(start, start, grown=True)
+        return Ground(start, known, self._refs.contains(known.sha, start.sha))
+
+    def _held(self, found: Worktree, index: Path, ground: Ground) -> Held:
+        if not found.there:
+            changes = self._content.between(ground.base.sha, ground.start.sha)
+            return Held(ground.start.tree, changes)
+        return self._content.read(found.path, index, ground.start.sha, ground.base.sha)
+
+    def _commit(self, task: Task, tree: str, ground: Ground) -> str:
+        """The commit that holds this tree; one made before a crash is found again."""
+        if tree == ground.parent.tree:
+            return ground.parent.sha
+        kept = self._refs.commits(work_ref(task.id, f"{task.attempt}"))[0]
+        if kept and (kept.tree, kept.parents) == (tree, (ground.parent.sha,)):
+            return kept.sha
+        message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
+        return self._commits.make(tree, [ground.parent.sha], message)
+
+    def _store(self, task: Task, head: str, ground: Ground) -> None:
+        """Move branch and refs together; what an agent threw away stays reachable as well."""
+        moves = [Move(task_ref(task.id), head), Move(self._free_ref(task, head, ""), head)]
+        if not ground.grown:
+            start = ground.start.sha
+            moves.append(Move(self._free_ref(task, start, "history"), start))
+        self._refs.move(*moves, why=f"yaoki: keep attempt {task.attempt}")
+
+    def _save(self, task: Task, commit: str, why: str) -> None:
+        """Give the commit a ref of its own unless one that stays has it already."""
+        if not self._refs.holding(commit, f"{WORK}/{task.id}", run_ref(task.run_id)):
+            ref = self._free_ref(task, commit, why)
+            self._refs.move(Move(ref, commit), why="yaoki: secure")
+
+    def _free_ref(self, task: Task, commit: str, why: str) -> str:
+        """The first name that is free, or whose commit this one contains: nothing is overwritten."""
+        first = f"{task.attempt}-{why}" if why else f"{task.attempt}"
+        taken = {ref.name: ref.commit for ref in self._refs.listed(f"{WORK}/{task.id}")}
+        for n in range(1, LABELS_MAX):
+            ref = work_ref(task.id, first if n == 1 else f"{first}-{n}")
+            if ref not in taken or self._refs.contains(taken[ref], commit):
+                return ref
+        raise NotNow(f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times", hint="yaoki prune")
+
+    def tidy(self, task: Task, *others: str) -> None:
+        """Delete the task's branch and helper refs where refs that stay hold their commits."""
+        names = (task_ref(task.id), *others)
+        there = zip(names, self._refs.commits(*names), strict=True)
+        stays = (f"{WORK}/{task.id}", run_ref(task.run_id))
+        gone = [
+            Move(name, "", commit.sha)
+            for name, commit in there
+            if commit and self._refs.holding(commit.sha, *stays)
+        ]
+        if gone:
+            self._refs.move(*gone, why="yaoki: release")
+
+    def saved(self) -> list[SavedWork]:
+        """All kept work, oldest first."""
+        found = [
+            SavedWork(task, int(re.match(r"\d*", label)[0] or 0), ref.name, ref.commit, ref.at, ref.subject)  # type: ignore[index]
+            for ref in self._refs.listed(WORK)
+            for task, label in [ref.name.removeprefix(f"{WORK}/").split("/")]
+        ]
+        return sorted(found, key=lambda work: (work.at, work.ref))
+
+    def recover(self, ref: str, branch: str) -> str:
+        """A new branch at kept work, so that a person can look at it."""
+        inside = ref.startswith((f"{WORK}/", f"{SNAPSHOTS}/"))
+        commit = self._refs.commits(ref)[0] if inside else None
+        if commit is None:
+            raise Unknown(f"there is no kept work {ref!r}", hint="yaoki recover lists it")
+        name = self._commits.branch_ref(branch)
+        if not self._refs.move(Move(name, commit.sha, ""), why=f"yaoki: recover {ref}"):
+            raise NotNow(f"there is a branch {branch!r} already", hint="choose another name")
+        return branch

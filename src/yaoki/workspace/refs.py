@@ -1,0 +1,164 @@
+"""Names of our refs, and git's commits and refs as values; docs/decisions/refs.md tells why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from yaoki.core.model import Run, task_branch
+from yaoki.errors import GitFailed, Unknown
+from yaoki.workspace.git import Git
+
+PART = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
+
+WORK = "refs/yaoki/work"
+SNAPSHOTS = "refs/yaoki/snapshots"
+CANDIDATES = "refs/yaoki/candidates"
+
+
+def part(text: str) -> str:
+    """An id as a piece of a ref name; anything else could name a ref that is not ours."""
+    if not PART.fullmatch(text):
+        raise Unknown(f"{text!r} is not an id", hint="yaoki status shows the ids")
+    return text
+
+
+def run_ref(run_id: str) -> str:
+    return f"refs/heads/yaoki/{part(run_id)}"
+
+
+def branch_of(run: Run) -> str:
+    return run_ref(run.id)
+
+
+def task_ref(task_id: str) -> str:
+    return f"refs/heads/{task_branch(part(task_id))}"
+
+
+def work_ref(task_id: str, label: str) -> str:
+    return f"{WORK}/{part(task_id)}/{part(label)}"
+
+
+def candidate_ref(task_id: str) -> str:
+    return f"{CANDIDATES}/{part(task_id)}"
+
+
+def snapshot_ref(snapshot_id: str) -> str:
+    return f"{SNAPSHOTS}/{part(snapshot_id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    name: str
+    commit: str
+    at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One ref to move.  `old` is what it must be now: empty for none yet, None for anything."""
+
+    ref: str
+    new: str
+    old: str | None = None
+
+    @property
+    def line(self) -> str:
+        if not self.new:
+            return f"delete {self.ref} {self.old or ''}".rstrip()
+        if self.old == "":
+            return f"create {self.ref} {self.new}"
+        return f"update {self.ref} {self.new} {self.old or ''}".rstrip()
+
+
+class Refs:
+    """Reading and moving refs; every move is one transaction of git's own."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    def commits(self, *revisions: str) -> list[Commit | None]:
+        """Each revision as a commit, None where there is none: one call for all."""
+        asked = "".join(f"{revision or '-'}^{{commit}}\n" for revision in revisions)
+        out = self._git.run("cat-file", "--batch", given=asked.encode()).out
+        return list(_read_batch(out, len(revisions)))
+
+    def commit(self, revision: str, what: str) -> Commit:
+        """A commit that must be there."""
+        if (found := self.commits(revision)[0]) is None:
+            raise GitFailed(f"{what} is gone", hint=f"git log --all shows whether {what} is left")
+        return found
+
+    def move(self, *moves: Move, why: str) -> bool:
+        """Move all or none; false when one was not where it had to be."""
+        lines = "".join(f"{move.line}\n" for move in moves).encode()
+        try:
+            self._git.run("update-ref", "-m", why, "--stdin", given=lines)
+        except GitFailed as failed:
+            if MOVED.search(failed.sentence):
+                return False
+            raise
+        return True
+
+    def contains(self, ancestor: str, descendant: str) -> bool:
+        return ancestor == descendant or self._git.yes(
+            "merge-base", "--is-ancestor", ancestor, descendant
+        )
+
+    def holding(self, commit: str, *prefixes: str) -> list[str]:
+        """The refs at or below these names from which the commit can be reached."""
+        args = ("--format=%(refname)", f"--contains={commit}", *prefixes)
+        return self._git.text("for-each-ref", *args).splitlines()
+
+    def listed(self, *prefixes: str) -> list[Ref]:
+        form = "%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)"
+        lines = self._git.text("for-each-ref", f"--format={form}", *prefixes).splitlines()
+        rows = (line.split("\0", 3) for line in lines)
+        return [Ref(r, c, datetime.fromtimestamp(int(at), UTC), s) for r, c, at, s in rows]
+
+    def checked_out(self, ref: str) -> list[Path]:
+        """The worktrees that have the branch checked out, or will again after a rebase."""
+        out = self._git.run("worktree", "list", "--porcelain", "-z").out.decode("utf-8", "replace")
+        blocks = (block.split("\0") for block in out.split("\0\0") if block)
+        places = [
+            Path(lines[0].removeprefix("worktree ")) for lines in blocks if f"branch {ref}" in lines
+        ]
+        return places or [folder for folder in self._rebased(ref)]
+
+    def _rebased(self, ref: str) -> Iterable[Path]:
+        """Git folders in the middle of a rebase of this branch: their HEAD does not name it."""
+        for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+            for file in (self._git.common_dir / name, *self._git.common_dir.glob(f"worktrees/*/{name}")):
+                if file.is_file() and file.read_text("utf-8", "replace").strip() == ref:
+                    yield file.parents[1]
+
+
+def _read_batch(out: bytes, count: int) -> Iterable[Commit | None]:
+    for _ in range(count):
+        header, _, out = out.partition(b"\n")
+        words = header.split()
+        if len(words) != 3 or words[1] != b"commit":
+            yield None
+            continue
+        size = int(words[2])
+        yield _parse(words[0].decode("ascii"), out[:size])
+        out = out[size + 1 :]
+
+
+def _parse(sha: str, body: bytes) -> Commit:
+    headers = [line.split(b" ", 1) for line in body.partition(b"\n\n")[0].splitlines()]
+    trees = [value.decode("ascii") for key, *rest in headers if key == b"tree" for value in rest]
+    parents = [v.decode("ascii") for key, *rest in headers if key == b"parent" for v in rest]
+    return Commit(sha, trees[0], tuple(parents))

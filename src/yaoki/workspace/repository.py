@@ -1,0 +1,84 @@
+"""Is this a repository yaoki can work on, and from which branch?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.errors import GitMissing, RepositoryUnfit
+from yaoki.workspace.git import Git, Site, environment, failure, invoke
+
+OLDEST = (2, 38)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The user's checkout, its own git folder, and the one all its worktrees share."""
+
+    top: Path
+    common_dir: Path
+    git_dir: Path
+
+
+def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Repository:
+    """The repository around `path`; refused with a reason when it cannot serve."""
+    env = environment(environ)
+    if not path.is_dir():
+        raise RepositoryUnfit(f"there is no folder {path}", hint="cd into a repository, or --repo")
+    check_version(invoke(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
+    repository = _discover(path, env)
+    commits = invoke(["rev-list", "-n1", "--all"], cwd=path, env=env)
+    if not commits.out.strip():
+        raise RepositoryUnfit(f"{repository.top} has no commits", hint="git commit, then again")
+    return repository
+
+
+def check_version(said: str) -> None:
+    """Refuse a git that cannot merge without a checkout."""
+    found = re.search(r"(\d+)\.(\d+)", said)
+    if not found or (int(found[1]), int(found[2])) < OLDEST:
+        raise GitMissing(
+            f"git 2.38 or newer is needed; this is {said.strip() or 'something else'}",
+            hint="install a newer git",
+        )
+
+
+def _discover(path: Path, env: Mapping[str, str]) -> Repository:
+    asked = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
+    args = ["rev-parse", "--path-format=absolute", *asked]
+    done = invoke(args, cwd=path, env=env)
+    said = done.err.decode("utf-8", "replace")
+    if "not a git repository" in said:
+        raise RepositoryUnfit(f"{path} is not in a git repository", hint="git init, or --repo")
+    if "must be run in a work tree" in said:
+        raise RepositoryUnfit(f"{path} has no working files", hint="use a clone that is not bare")
+    if "dubious ownership" in said:
+        hint = f"git config --global --add safe.directory {path}"
+        raise RepositoryUnfit(f"git does not trust the owner of {path}", hint=hint)
+    if done.code != 0:
+        raise failure(args, done)
+    top, common, own = done.out.decode("utf-8", "surrogateescape").splitlines()
+    return Repository(Path(top), Path(common).resolve(), Path(own))
+
+
+def resolve_base(repository: Repository, name: str) -> tuple[str, str]:
+    """The branch a run starts from and its commit; an empty name means the current branch."""
+    git = Git(repository.common_dir)
+    branch = name.removeprefix("refs/heads/") or _current(git, repository)
+    found = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
+    if found.code != 0:
+        raise RepositoryUnfit(f"there is no branch {branch!r}", hint="git branch --list")
+    return branch, found.out.decode("ascii").strip()
+
+
+def _current(git: Git, repository: Repository) -> str:
+    at = Site(repository.git_dir)
+    done = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
+    if done.code != 0:
+        raise RepositoryUnfit(
+            "the checkout is on no branch, so the run has none to start from",
+            hint="say `base: <branch>` in the plan, or --base <branch>",
+        )
+    return done.out.decode("utf-8").strip()

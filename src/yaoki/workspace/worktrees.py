@@ -1,0 +1,187 @@
+"""Where the worktrees stand, and how they come, go and move: one per task, outside the repository."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from yaoki.core.model import task_branch
+from yaoki.errors import GitFailed, WorkspaceError
+from yaoki.system import SystemClock
+from yaoki.workspace.git import Git, Site
+from yaoki.workspace.refs import part, task_ref
+
+LOCK_TRIES = 1200
+LOCK_PAUSE = timedelta(milliseconds=50)
+
+# What an unfinished merge, rebase, bisect or commit of the agent leaves in git's folder.
+UNFINISHED = (
+    *("index.lock", "HEAD.lock", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"),
+    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "BISECT_LOG", "BISECT_START"),
+    *("rebase-merge", "rebase-apply", "sequencer"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A task's folder, and git's own folder about it as far as that is left."""
+
+    task_id: str
+    path: Path
+    admin: Path | None
+
+    @property
+    def there(self) -> bool:
+        """A link would lead our commands into somebody else's files."""
+        return self.path.is_dir() and not self.path.is_symlink()
+
+    @property
+    def unfinished(self) -> bool:
+        """git itself marks a worktree it has not finished making: no agent has been in it."""
+        locked = self.admin / "locked" if self.admin else None
+        return bool(locked and locked.is_file() and locked.read_bytes().strip() == b"initializing")
+
+    @property
+    def head(self) -> str:
+        """The revision that names its HEAD from outside."""
+        return f"worktrees/{self.admin.name}/HEAD" if self.admin else ""
+
+    @property
+    def site(self) -> Site:
+        assert self.admin
+        return Site(self.admin, self.path)
+
+
+class Worktrees:
+    """Adds, finds, repairs, moves and removes the worktrees below `root`."""
+
+    def __init__(self, git: Git, root: Path) -> None:
+        self._git, self._root, self._trash = git, root, root / ".trash"
+        self._clock = SystemClock()
+
+    def find(self, task_id: str) -> Worktree:
+        path = self._root / part(task_id)
+        said = f"{path / '.git'}"
+        for file in self._git.common_dir.glob("worktrees/*/gitdir"):
+            if file.read_text("utf-8", "surrogateescape").strip() == said:
+                return Worktree(task_id, path, file.parent)
+        return Worktree(task_id, path, None)
+
+    def need(self, task_id: str) -> Worktree:
+        """The worktree, ready for git; refused when it is gone."""
+        found = self.find(task_id)
+        if not found.there or not found.admin:
+            raise GitFailed(f"the worktree of {task_id} is gone", hint=f"yaoki retry {task_id}")
+        self.repair(found)
+        return found
+
+    def repair(self, found: Worktree) -> None:
+        """Clear what killed processes left, and let the agent's own git find its way again."""
+        assert found.admin
+        link, said = found.path / ".git", f"gitdir: {found.admin}\n"
+        if link.is_dir() and not link.is_symlink():
+            shutil.rmtree(link)
+        if not link.is_file() or link.is_symlink() or link.read_bytes() != os.fsencode(said):
+            link.unlink(missing_ok=True)
+            link.write_bytes(os.fsencode(said))
+        for name in UNFINISHED:
+            _delete(found.admin / name)
+        (self._git.common_dir / f"{task_ref(found.task_id)}.lock").unlink(missing_ok=True)
+
+    def add(self, task_id: str, commit: str) -> Worktree:
+        """A new worktree on the task's branch, which is set to `commit`."""
+        path, branch = self._root / part(task_id), task_branch(task_id)
+        with self._alone():
+            self._git.run("worktree", "add", "-q", "--no-track", "-B", branch, str(path), commit)
+        return self.find(task_id)
+
+    def remove(self, found: Worktree) -> None:
+        """Remove it at once for everybody, and its files as fast as the disk allows.
+
+        By hand and not by `git worktree remove`, which refuses broken ones.
+        """
+        with self._alone():
+            trash = self._trash / f"{found.task_id}.{uuid4().hex}"
+            self._trash.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                found.path.rename(trash)
+            if found.admin:
+                _delete(found.admin)
+        _delete(trash)
+
+    def put(self, found: Worktree, commit: str) -> None:
+        """Make it exactly this commit, on the task's branch; ignored files stay."""
+        branch = task_branch(found.task_id)
+        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
+        self._git.run("clean", "-q", "-ffd", at=found.site)
+
+    def settle(self, found: Worktree, index: Path) -> None:
+        """Its files were just committed on the task's branch: let HEAD and index say so."""
+        if not found.admin:
+            return
+        self.repair(found)
+        head, ref = found.admin / "HEAD", task_ref(found.task_id)
+        if not head.is_file() or not _sane(head.read_bytes()):
+            head.write_text(f"ref: {ref}\n", encoding="ascii")
+        elif head.read_bytes().strip() != f"ref: {ref}".encode():
+            self._git.run("symbolic-ref", "HEAD", ref, at=Site(found.admin))
+        # The time of the copy must be the original's: git trusts files older than its index.
+        shutil.copy2(index, found.admin / "index.yaoki")
+        (found.admin / "index.yaoki").replace(found.admin / "index")
+
+    def clean(self, found: Worktree) -> bool:
+        """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `settle`."""
+        args = ("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=none")
+        return not self._git.run(*args, at=found.site).out
+
+    def sweep(self) -> None:
+        """Delete what killed processes had thrown away; others may be doing so as well."""
+        if self._trash.is_dir():
+            for folder in self._trash.iterdir():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time adds or removes worktrees of this repository."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        with (self._root / ".lock").open("ab") as file:
+            for _ in range(LOCK_TRIES):
+                with suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                self._clock.sleep(LOCK_PAUSE)
+            else:
+                raise GitFailed(f"{file.name} is held by another process", transient=True)
+            yield
+
+
+def _sane(head: bytes) -> bool:
+    return head.startswith(b"ref: refs/") or len(head.strip()) in {40, 64}
+
+
+def _delete(path: Path) -> None:
+    """Remove a file or a folder, whatever its permissions; one that is gone is fine."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        _open_up(path)
+        shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        raise WorkspaceError(f"cannot remove {path}", hint=f"rm -rf {path}")
+
+
+def _open_up(path: Path) -> None:
+    """Package caches make their folders read-only; their owner may still remove them."""
+    for folder, _, _ in os.walk(path):
+        with suppress(OSError):
+            Path(folder).chmod(stat.S_IRWXU)

@@ -1,0 +1,483 @@
+"""Real process trees under a real shim: what kills them, what does not, what is known after."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from errno import EACCES, EINVAL, ENOENT
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look
+from yaoki.system import MARK, ShimProcesses, birth
+
+PATH = os.environ["PATH"]
+PROCESSES = ShimProcesses()
+
+# Four processes: itself, a child, a child in its own session, a daemon nobody waits for.
+FAMILY = """
+import os, signal, sys, time
+def note():
+    with open("pids", "a") as file: print(os.getpid(), file=file)
+def sleeper():
+    note()
+    os.execvp("sleep", ["sleep", "60"])
+if "stubborn" in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0: sleeper()
+if os.fork() == 0: os.setsid(); sleeper()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: sleeper()
+    os._exit(0)
+note()
+if "leave" in sys.argv:
+    while len(open("pids").readlines()) < 4: time.sleep(0.01)
+    sys.exit(3)
+time.sleep(60)
+"""
+
+# A worker: starts an agent when told to go, and then does nothing more.
+WORKER = """
+import pathlib, sys, time
+from yaoki.ports import Launch
+from yaoki.system import ShimProcesses
+folder, place, code = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+while not (place / "go").exists(): time.sleep(0.001)
+ShimProcesses().start(folder, Launch(("sh", "-c", code), str(place), {}))
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "attempt"
+    yield place
+    PROCESSES.end(place, "stop")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where the agent works."""
+    worktree = tmp_path / "worktree"
+    worktree.mkdir()
+    return worktree
+
+
+def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    give_up = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < give_up, "waited in vain"
+        time.sleep(0.02)
+
+
+def shell(place: Path, code: str, **limits: Any) -> Launch:
+    return Launch(("sh", "-c", code), str(place), {"PATH": PATH}, **limits)
+
+
+def python(place: Path, code: str, *words: str, **limits: Any) -> Launch:
+    argv = (sys.executable, "-I", "-S", "-c", code, *words)
+    return Launch(argv, str(place), {"PATH": PATH}, **limits)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def exited(folder: Path) -> Look:
+    until(lambda: PROCESSES.look(folder).phase != "running")
+    return PROCESSES.look(folder)
+
+
+def carried(folder: Path, launch: Launch) -> Look:
+    """Start it and wait for its end."""
+    PROCESSES.start(folder, launch)
+    return exited(folder)
+
+
+def family(place: Path, meanwhile: Callable[[], None] = lambda: None) -> list[int]:
+    """The numbers of all four, once all four are there."""
+    file = place / "pids"
+
+    def complete() -> bool:
+        meanwhile()
+        return file.exists() and file.read_text().count("\n") == 4
+
+    until(complete)
+    return [int(pid) for pid in file.read_text().split()]
+
+
+def survivors(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if birth(pid)]
+
+
+def shim_of(folder: Path) -> int:
+    return int(json.loads((folder / "started.json").read_text())["pid"])
+
+
+def worker(folder: Path, place: Path, code: str) -> "subprocess.Popen[bytes]":
+    argv = [sys.executable, "-c", WORKER, str(folder), str(place), code]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE)
+
+
+def put_away(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.communicate()
+
+
+# ------------------------------------------------------------------ how it ends
+
+
+@pytest.mark.spec("3.2")
+@pytest.mark.parametrize(
+    ("code", "expected"), [("exit 0", (0, None)), ("exit 7", (7, None)), ("kill -9 $$", (None, 9))]
+)
+def test_the_exit_code_or_signal_is_recorded(
+    folder: Path, place: Path, code: str, expected: tuple[int | None, int | None]
+) -> None:
+    look = carried(folder, shell(place, code))
+
+    assert (look.phase, look.code, look.signal) == ("exited", *expected)
+    assert (look.ended_by, look.start_error) == ("", "")
+
+
+@pytest.mark.spec("3.2")
+def test_output_goes_whole_to_files(folder: Path, place: Path) -> None:
+    look = carried(folder, shell(place, "head -c 20000000 /dev/zero; echo trouble >&2"))
+
+    assert (folder / "out.log").stat().st_size == 20_000_000
+    assert (folder / "err.log").read_text() == "trouble\n"
+    assert (look.code, look.output_bytes) == (0, 20_000_008)
+
+
+@pytest.mark.spec("3.2")
+def test_too_much_output_ends_the_agent(folder: Path, place: Path) -> None:
+    look = carried(folder, shell(place, "exec yes", output_bytes_max=100_000))
+
+    assert (look.ended_by, look.signal) == ("output", signal.SIGTERM)
+    assert look.output_bytes > 100_000
+
+
+@pytest.mark.spec("3.2", "3.8")
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("exec sleep 60", signal.SIGTERM), ("trap '' TERM; exec sleep 60", signal.SIGKILL)],
+    ids=["polite", "stubborn"],
+)
+def test_the_deadline_ends_the_agent(folder: Path, place: Path, code: str, expected: int) -> None:
+    look = carried(folder, shell(place, code, deadline=seconds(0.3), grace=seconds(0.3)))
+
+    assert (look.ended_by, look.signal) == ("deadline", expected)
+    assert 0.3 <= look.seconds < 5
+
+
+@pytest.mark.spec("3.8")
+def test_a_tree_that_does_nothing_is_hung(folder: Path, place: Path) -> None:
+    look = carried(folder, shell(place, "sleep 60; true", hang=seconds(1)))
+
+    assert look.ended_by == "hang"
+    assert 1 <= look.seconds < 8
+
+
+@pytest.mark.spec("3.8")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "end = time.time() + 2\nwhile time.time() < end: pass",
+        "for n in range(20): print(n, flush=True); time.sleep(0.1)",
+        "for n in range(20): os.makedirs('deep', exist_ok=True); open('deep/file', 'w').close();"
+        " time.sleep(0.1)",
+        "for n in range(4): os.system('sleep 0.5')",
+    ],
+    ids=["cpu", "output", "files", "children"],
+)
+def test_any_sign_of_work_is_not_hung(folder: Path, place: Path, code: str) -> None:
+    look = carried(folder, python(place, f"import os, time\n{code}", hang=seconds(1)))
+
+    assert (look.ended_by, look.code) == ("", 0)
+    assert look.seconds > 1.5
+
+
+@pytest.mark.spec("3.8")
+def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+
+    until(lambda: PROCESSES.look(folder).quiet_seconds > 0.5)
+
+    assert PROCESSES.look(folder).phase == "running"
+
+
+# ------------------------------------------------------------------ leases
+
+
+@pytest.mark.spec("11.3", "8.6")
+def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, python(place, FAMILY, lease=seconds(0.7)))
+    pids = family(place, meanwhile=lambda: PROCESSES.renew(folder))
+    assert len(survivors(pids)) == 4
+
+    assert exited(folder).ended_by == "lease"
+    assert survivors(pids) == []
+
+
+@pytest.mark.spec("11.3")
+def test_a_renewed_lease_keeps_the_agent(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(1)))
+
+    for _ in range(20):
+        PROCESSES.renew(folder)
+        time.sleep(0.1)
+
+    assert PROCESSES.look(folder).phase == "running"
+    assert exited(folder).ended_by == "lease"
+
+
+def test_renewing_what_is_not_there_is_said(folder: Path) -> None:
+    with pytest.raises(Fault, match="cannot renew the lease"):
+        PROCESSES.renew(folder)
+
+
+# ------------------------------------------------------------------ nothing survives
+
+
+@pytest.mark.spec("3.8", "9.5")
+@pytest.mark.parametrize("manner", ["polite", "stubborn"])
+def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: str) -> None:
+    PROCESSES.start(folder, python(place, FAMILY, manner, grace=seconds(0.3)))
+    pids = family(place)
+
+    began = time.monotonic()
+    look = PROCESSES.end(folder, "cancel")
+
+    assert time.monotonic() - began < 5
+    assert (look.phase, look.ended_by) == ("exited", "cancel")
+    assert survivors(pids) == []
+
+
+@pytest.mark.spec("3.8")
+def test_what_an_agent_leaves_behind_is_ended(folder: Path, place: Path) -> None:
+    look = carried(folder, python(place, FAMILY, "leave"))
+
+    assert (look.code, look.ended_by) == (3, "")
+    assert survivors(family(place)) == []
+
+
+@pytest.mark.spec("3.8", "8.6")
+def test_a_killed_shim_is_noticed_and_its_tree_swept(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, python(place, FAMILY))
+    pids = family(place)
+
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: PROCESSES.look(folder).phase == "gone")
+    assert len(survivors(pids)) == 4
+    look = PROCESSES.end(folder, "cancel")
+
+    assert look.phase == "gone"
+    assert survivors(pids) == []
+
+
+@pytest.mark.spec("9.5")
+def test_a_stopped_shim_still_obeys(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+    os.kill(shim_of(folder), signal.SIGSTOP)
+
+    assert PROCESSES.end(folder, "cancel").ended_by == "cancel"
+
+
+def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, shell(place, "exec sleep 60"))
+
+    for number in (signal.SIGHUP, signal.SIGINT):
+        os.kill(shim_of(folder), number)
+    os.kill(shim_of(folder), signal.SIGTERM)
+
+    assert exited(folder).ended_by == "stop"
+
+
+@pytest.mark.spec("9.5")
+def test_ending_what_has_ended_changes_nothing(folder: Path, place: Path) -> None:
+    look = carried(folder, shell(place, "exit 7"))
+
+    assert PROCESSES.end(folder, "cancel") == look
+
+
+@pytest.mark.spec("9.5")
+def test_what_was_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
+    folder.mkdir()
+    assert PROCESSES.end(folder, "cancel").phase == "absent"
+
+    look = carried(folder, shell(place, "touch ran"))
+
+    assert (look.phase, look.ended_by, look.code) == ("exited", "cancel", None)
+    assert not (place / "ran").exists()
+
+
+# ------------------------------------------------------------------ outliving, and once only
+
+
+@pytest.mark.spec("0.2", "3.7", "8.6")
+def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, place: Path) -> None:
+    code = "until [ -e enough ]; do sleep 0.05; done; exit 7"
+    boss = worker(folder, place, code)
+    (place / "go").touch()
+    until(lambda: PROCESSES.look(folder).phase == "running")
+
+    put_away(boss)
+    assert PROCESSES.look(folder).phase == "running"
+    (place / "enough").touch()
+
+    assert exited(folder).code == 7
+
+
+@pytest.mark.spec("0.3")
+def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
+    code = "echo once >> ran; exec sleep 60"
+    workers = [worker(folder, place, code) for _ in range(3)]
+    (place / "go").touch()
+    told = [boss.stdout.readline() for boss in workers if boss.stdout]
+    PROCESSES.start(folder, shell(place, code))
+
+    until(lambda: (place / "ran").exists())
+    for boss in workers:
+        put_away(boss)
+    PROCESSES.end(folder, "stop")
+    PROCESSES.start(folder, shell(place, code))
+
+    assert told == [b"started\n"] * 3
+    assert (place / "ran").read_text() == "once\n"
+
+
+@pytest.mark.spec("0.3")
+def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> None:
+    PROCESSES.start(folder, shell(place, "echo once >> ran; exec sleep 60"))
+    until(lambda: (place / "ran").exists())
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: PROCESSES.look(folder).phase == "gone")
+
+    shim = Path(__file__).parents[2] / "src" / "yaoki" / "shim.py"
+    second = subprocess.run([sys.executable, "-I", "-S", shim, folder], timeout=20, check=False)
+
+    assert second.returncode == 0
+    assert (place / "ran").read_text() == "once\n"
+
+
+def test_a_finished_shim_leaves_no_zombie(folder: Path, place: Path) -> None:
+    carried(folder, shell(place, "exit 0"))
+
+    until(lambda: not Path(f"/proc/{shim_of(folder)}").exists())
+
+
+@pytest.mark.spec("0.2")
+def test_an_exit_that_cannot_be_written_is_tried_again(folder: Path, place: Path) -> None:
+    """A folder in the way stands for a full disk: both make the write fail for a while."""
+    PROCESSES.start(folder, shell(place, "until [ -e go ]; do sleep 0.02; done; exit 7"))
+    (folder / "exit.json.tmp").mkdir()
+    (place / "go").touch()
+    until(lambda: "trying again" in (folder / "shim.log").read_text())
+    assert PROCESSES.look(folder).phase == "running"
+
+    (folder / "exit.json.tmp").rmdir()
+
+    assert exited(folder).code == 7
+
+
+def test_an_unknown_folder_is_absent(folder: Path) -> None:
+    assert PROCESSES.look(folder) == PROCESSES.end(folder, "stop") == Look("absent")
+    assert not folder.exists()
+
+
+# ------------------------------------------------------------------ what the agent is given
+
+
+@pytest.mark.spec("3.2", "4.2")
+def test_a_start_that_fails_says_why(folder: Path, place: Path) -> None:
+    (place / "text").write_text("no program\n")
+    cases = {
+        ("no-such-agent",): (ENOENT, "cannot run no-such-agent: No such file or directory"),
+        ("./text",): (EACCES, "cannot run ./text: Permission denied"),
+        ("sh", "\0"): (EINVAL, "cannot run sh: embedded null byte"),
+        (): (EINVAL, "cannot run : list index out of range"),
+    }
+
+    for number, (argv, expected) in enumerate(cases.items()):
+        look = carried(folder / str(number), Launch(argv, str(place), {"PATH": PATH}))
+
+        assert (look.start_errno, look.start_error) == expected
+        assert (look.phase, look.code, look.signal) == ("exited", None, None)
+
+
+@pytest.mark.spec("3.2")
+def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -> None:
+    look = carried(folder, shell(place / "nowhere", "exit 0"))
+
+    assert look.start_errno == ENOENT
+    assert look.start_error.startswith(f"cannot enter {place / 'nowhere'}")
+
+
+@pytest.mark.spec("3.2")
+@pytest.mark.parametrize(
+    ("text", "read"), [(None, ""), ("", ""), ("zeile\r\n世界", "zeile\r\n世界")]
+)
+def test_stdin_is_closed_unless_text_is_given(
+    folder: Path, place: Path, text: str | None, read: str
+) -> None:
+    look = carried(folder, shell(place, "cat", stdin=text, deadline=seconds(10)))
+
+    assert (look.code, look.ended_by) == (0, "")
+    assert (folder / "out.log").read_bytes().decode() == read
+
+
+@pytest.mark.spec("3.2", "14.2")
+def test_the_environment_is_exactly_what_was_given_and_the_mark(folder: Path, place: Path) -> None:
+    given = {"PATH": PATH, "ODD": "a=b\nü\udcff", "EMPTY": ""}
+    carried(folder, Launch(("env", "-0"), str(place), given))
+
+    seen = [os.fsdecode(item) for item in (folder / "out.log").read_bytes().split(b"\0") if item]
+    found = dict(item.split("=", 1) for item in seen)
+    assert len(found.pop(MARK)) == 32
+    assert found == given
+
+
+@pytest.mark.spec("3.2")
+def test_the_agent_gets_its_own_session_and_nothing_of_ours(folder: Path, place: Path) -> None:
+    code = """
+import os, signal
+ignored = [n for n in signal.valid_signals() if signal.getsignal(n) == signal.SIG_IGN]
+print(os.getpid() == os.getsid(0) == os.getpgid(0), sorted(os.listdir("/proc/self/fd"))[:3],
+      len(os.listdir("/proc/self/fd")), ignored, signal.pthread_sigmask(0, []), os.getcwd())
+"""
+    carried(folder, python(place, code))
+
+    # Python itself ignores these two, and the listing of descriptors is one itself.
+    own = [signal.SIGPIPE, signal.SIGXFSZ]
+    expected = f"True ['0', '1', '2'] 4 {own} set() {place}\n"
+    assert (folder / "out.log").read_text() == expected
+
+
+@pytest.mark.spec("14.2")
+def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> None:
+    secret = "correct horse battery staple"
+    launch = Launch(("true",), str(place), {"PATH": PATH, "TOKEN": secret})
+    carried(folder, launch)
+
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert len(files) > 4
+    assert not [file for file in files if secret.encode() in file.read_bytes()]
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) -> None:
+    broken = ShimProcesses(python="false")
+
+    with pytest.raises(Fault, match="the shim failed") as caught:
+        broken.start(folder, shell(place, "exit 0"))
+
+    assert caught.value.transient
+    assert PROCESSES.look(folder).phase == "absent"
