@@ -204,6 +204,15 @@ class SavedWork:
     subject: str
 
 
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Where a run's work is now.  `how`: already, created, fast-forward or merge."""
+
+    branch: str
+    commit: str
+    how: str
+
+
 class Workspace(Protocol):
     """git worktrees and refs.  Nothing here touches the user's checkout, index or HEAD.
 
@@ -240,6 +249,14 @@ class Workspace(Protocol):
 
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
+
+    def worktrees(self) -> frozenset[str]:
+        """The ids of the tasks that have a worktree on this machine."""
+
+    def undo(self, run: Run, landed: str, task_id: str) -> str:
+        """Revert landed work on the run branch; returns its new head.  Twice is once."""
+
+    def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged: ...
 
 
 # ------------------------------------------------------------------ store

@@ -24,6 +24,7 @@ from yaoki.system import (
     state_home,
     write_atomically,
 )
+from yaoki.system.machine import own_machine_id
 
 ENV = {"PATH": os.environ["PATH"]}
 LONG = timedelta(seconds=30)
@@ -119,6 +120,14 @@ def test_only_a_holder_known_to_be_gone_is_dead() -> None:
         assert not holder_dead(unreadable)
 
 
+def test_a_machine_without_an_id_gets_one_and_keeps_it(tmp_path: Path) -> None:
+    made = own_machine_id(tmp_path / "state" / "machine-id")
+
+    assert len(made) == 32
+    assert own_machine_id(tmp_path / "state" / "machine-id") == made
+    assert [file.name for file in (tmp_path / "state").iterdir()] == ["machine-id"]
+
+
 def test_a_zombie_does_not_live() -> None:
     """Nobody collects it, so its number still answers to signals."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
@@ -166,17 +175,23 @@ def test_the_room_left_is_known(tmp_path: Path) -> None:
     assert 0 < memory_free() < 1 << 50
 
 
-def test_the_state_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("YAOKI_HOME", raising=False)
-    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
-    monkeypatch.setenv("HOME", "/home/me")
-    assert state_home() == Path("/home/me/.local/state/yaoki")
+@pytest.mark.parametrize(
+    ("env", "home"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.local/state/yaoki"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "/state"}, "/state/yaoki"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "/state", "YAOKI_HOME": "/own"}, "/own"),
+    ],
+    ids=["home", "xdg", "own"],
+)
+def test_the_state_folder_follows_the_environment(
+    tmp_path: Path, env: dict[str, str], home: str
+) -> None:
+    code = "from yaoki.system import state_home; print(state_home())"
 
-    monkeypatch.setenv("XDG_STATE_HOME", "/state")
-    assert state_home() == Path("/state/yaoki")
+    done = run([sys.executable, "-c", code], cwd=tmp_path, env=env, timeout=LONG)
 
-    monkeypatch.setenv("YAOKI_HOME", "/own")
-    assert state_home() == Path("/own")
+    assert done.out.decode() == f"{home}\n", done.err.decode()
 
 
 def test_the_clock_is_aware_and_the_dice_are_fair() -> None:

@@ -34,19 +34,22 @@ _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|task|attempt|model)\}
 class CommandAgent:
     """Fills a command line, gives it a reduced environment, and reads what it left."""
 
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+
     def preflight(self, spec: AgentSpec) -> None:
         if not spec.command:
             raise _unfit(spec, "it has no command", hint="give it one: command: [my-agent, …]")
         if spec.prompt not in CHANNELS:
             raise _unfit(spec, f"{spec.prompt!r} is no prompt channel", hint=" | ".join(CHANNELS))
-        find_binary(spec, spec.command[0])
+        find_binary(spec, self._environ)
 
     def launch(self, order: Order) -> Launch:
-        prompt = keep_prompt(order)
+        prompt = keep_prompt(order, self._environ)
         return Launch(
             argv=fill(order, prompt),
             cwd=str(order.worktree),
-            env=environment(order),
+            env=environment(order, self._environ),
             stdin=prompt if order.agent.prompt == "stdin" else None,
             deadline=order.timeout,
             hang=order.hang,
@@ -54,7 +57,7 @@ class CommandAgent:
         )
 
     def read(self, folder: Path, look: Look) -> AgentExit:
-        secrets = secret_values(os.environ)
+        secrets = secret_values(self._environ)
         result = read_result(folder)
         errors = plain(tail(folder / ERR, LOG_BYTES_READ))
         lines = error_lines(errors)
@@ -76,20 +79,21 @@ class CommandAgent:
         asked = read_result(folder).question
         if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
             asked = _last_words(folder, input_only=False)
-        return mask(asked, secret_values(os.environ))
+        return mask(asked, secret_values(self._environ))
 
 
 # ------------------------------------------------------------------ before
 
 
-def find_binary(spec: AgentSpec, command: str) -> str:
+def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
     """Where the command stands on the agent's own PATH; `Fault` when it cannot run.
 
     A relative path names a file of the worktree, which is not there yet.
     """
+    command = spec.command[0]
     if "/" in command and not Path(command).is_absolute():
         return command
-    path = _base(spec).get("PATH", os.defpath)
+    path = _base(spec, environ).get("PATH", os.defpath)
     if found := shutil.which(command, path=path):
         return found
     if shutil.which(command, mode=os.F_OK, path=path):
@@ -113,18 +117,18 @@ def _unfit(spec: AgentSpec, why: str, *, hint: str) -> Fault:
     )
 
 
-def _base(spec: AgentSpec) -> dict[str, str]:
+def _base(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
     return {
-        **allowed(os.environ, (*BASIC, *spec.pass_env)),
+        **allowed(environ, (*BASIC, *spec.pass_env)),
         "TERM": "dumb",
         **spec.env,
     }
 
 
-def environment(order: Order) -> Mapping[str, str]:
+def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
     """The whole environment of the agent: allowed names, the plan's, then who it is."""
     return {
-        **_base(order.agent),
+        **_base(order.agent, environ),
         "YAOKI_TASK": order.task_id,
         "YAOKI_ATTEMPT": str(order.attempt),
         "YAOKI_EPOCH": str(order.epoch),
@@ -135,13 +139,13 @@ def environment(order: Order) -> Mapping[str, str]:
     }
 
 
-def keep_prompt(order: Order) -> str:
+def keep_prompt(order: Order, environ: Mapping[str, str]) -> str:
     """Write down exactly what is sent, for the owner's eyes only, and return it.
 
     Only known values are masked here: a shape may be what the task is about.
     """
     words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
-    prompt = mask_values(words, secret_values(os.environ))
+    prompt = mask_values(words, secret_values(environ))
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = order.folder / PROMPT
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -31,14 +31,14 @@ class ScriptedAgent(CommandAgent):
             ) from fault
 
     def launch(self, order: Order) -> Launch:
-        keep_prompt(order)
+        keep_prompt(order, self._environ)
         script = order.folder / SCENARIO
         script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
         return Launch(
             # By path and without site packages: it starts at once, whatever the worktree holds.
             argv=(sys.executable, "-I", "-S", str(PLAYER), str(script)),
             cwd=str(order.worktree),
-            env=environment(order),
+            env=environment(order, self._environ),
             deadline=order.timeout,
             hang=order.hang,
             lease=order.lease,

@@ -5,6 +5,7 @@ Fail closed: what cannot be looked at is BROKEN, what is not understood does not
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -24,8 +25,10 @@ from yaoki.ports import Processes
 class Checks:
     """The one `Checker`: commands in their own process tree, files and git facts by a look."""
 
-    def __init__(self, processes: Processes, lease: timedelta) -> None:
-        self._processes, self._lease = processes, lease
+    def __init__(
+        self, processes: Processes, lease: timedelta, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._processes, self._lease, self._environ = processes, lease, environ
 
     def check(
         self,
@@ -36,7 +39,7 @@ class Checks:
         facts: Mapping[str, Any],
         stop: Callable[[], bool],
     ) -> Finding:
-        runner = Runner(self._processes, self._lease, folder.absolute(), stop)
+        runner = Runner(self._processes, self._lease, folder.absolute(), self._environ, stop)
         try:
             return _weighed(_look(spec, worktree.absolute(), runner, facts))
         except OSError as fault:

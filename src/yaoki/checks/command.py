@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from yaoki.checks.extract import Tests, from_junit, from_text
-from yaoki.checks.output import OUT, blank, holds, read_tails, secrets_of, shown
+from yaoki.checks.output import OUT, blank, holds, read_tails, shown
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Item
-from yaoki.core.redact import mask
+from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Launch
 
 OUTPUT_BYTES_MAX = 256 << 20
@@ -42,6 +40,10 @@ class Case:
     ran: Ran
     reports: bool
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (*secret_values(self.runner.environ), *secret_values(self.spec.env))
+
 
 def check_command(
     spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
@@ -54,7 +56,7 @@ def check_command(
     if not cwd.is_dir():
         return failed(spec, f"working directory {spec.cwd!r} does not exist", "file-not-exists")
     folder = runner.fresh()
-    launch = _launch(spec, cwd, _values(worktree, folder, facts), runner.lease)
+    launch = _launch(spec, cwd, _values(worktree, folder, facts), runner)
     return _judge(Case(spec, runner, runner.run(folder, launch), _wants_report(spec)))
 
 
@@ -71,11 +73,11 @@ def _values(worktree: Path, folder: Path, facts: Mapping[str, Any]) -> Mapping[s
     }
 
 
-def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], lease: timedelta) -> Launch:
+def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], runner: Runner) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     filled = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
     env = {
-        **allowed(os.environ, (*BASIC, "VIRTUAL_ENV")),
+        **allowed(runner.environ, (*BASIC, "VIRTUAL_ENV")),
         "TERM": "dumb",
         # Compiled files in the worktree would look like the agent's work.
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -87,7 +89,7 @@ def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], lease: timede
         cwd=str(cwd),
         env=env,
         deadline=spec.timeout,
-        lease=lease,
+        lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
     )
 
@@ -107,7 +109,7 @@ def _judge(case: Case) -> Finding:
 def _seen(case: Case) -> dict[str, Any]:
     return {
         "exit_code": case.ran.look.code,
-        "output": shown(case.ran.folder, secrets_of(case.spec)),
+        "output": shown(case.ran.folder, case.secrets),
         "log": str(case.ran.folder / OUT),
         "seconds": case.ran.look.seconds,
     }
@@ -199,7 +201,7 @@ def _failed(case: Case, words: str, tests: Tests | None = None) -> Finding:
     tests = _tests(case) if tests is None else tests
     seen = _seen(case)
     if tests.failures:
-        items = _masked(tests.items, secrets_of(case.spec))
+        items = _masked(tests.items, case.secrets)
         named = f"{words}; {_named(tests.failures, items[0])}".removeprefix("; ")
         return failed(case.spec, named, "test-failed", items=items, **seen)
     last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
@@ -221,4 +223,4 @@ def _tests(case: Case) -> Tests:
     report = from_junit(case.ran.folder / REPORT) if case.reports else None
     if report is not None and report.failures:
         return report
-    return from_text(read_tails(case.ran.folder, secrets_of(case.spec)))
+    return from_text(read_tails(case.ran.folder, case.secrets))

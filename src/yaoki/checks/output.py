@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from yaoki.core.display import clip, plain
-from yaoki.core.model import CheckSpec
-from yaoki.core.redact import mask, secret_values
+from yaoki.core.redact import mask
 
 OUT, ERR = "out.log", "err.log"
 HEAD, TAIL, TAIL_ERR = 2048, 6144, 2048
@@ -16,10 +15,6 @@ READER_BYTES_MAX = 256 * 1024
 SEARCH_BYTES = 1 << 20
 # Read beyond the cut, so that a secret on the edge is seen whole and masked.
 OVERLAP = 1024
-
-
-def secrets_of(spec: CheckSpec) -> tuple[str, ...]:
-    return (*secret_values(os.environ), *secret_values(spec.env))
 
 
 def shown(folder: Path, secrets: Iterable[str]) -> str:

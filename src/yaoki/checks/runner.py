@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -28,10 +28,15 @@ class Runner:
     """The processes of one check; their logs stand in `folder`."""
 
     def __init__(
-        self, processes: Processes, lease: timedelta, folder: Path, stop: Callable[[], bool]
+        self,
+        processes: Processes,
+        lease: timedelta,
+        folder: Path,
+        environ: Mapping[str, str],
+        stop: Callable[[], bool],
     ) -> None:
-        self._processes, self.lease, self._stop = processes, lease, stop
-        self.folder = folder
+        self._processes, self._stop = processes, stop
+        self.lease, self.folder, self.environ = lease, folder, environ
 
     def fresh(self, suffix: str = "") -> Path:
         """A folder nothing ran in yet.  What an earlier try left running is ended first."""

@@ -1,4 +1,4 @@
-"""When everything rests: the plan's `done_when` is proven on the run branch, then the run is summed up.
+"""When everything rests: `done_when` is proven on the run branch, then the run is summed up.
 
 The proof is a task like any other, added once; so it is leased, journalled, explained and answered
 by the same code as all work.

@@ -100,7 +100,8 @@ class Pool:
             return False
         if self.stop.drain:
             return True
-        return all([self._rests(run_id) for run_id in runs])
+        resting = [self._rests(run_id) for run_id in runs]
+        return all(resting)
 
     def _fill(self, runs: Sequence[RunId]) -> None:
         free = self._slots_max - len(self._state.slots)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +28,11 @@ class Placed:
 
 @dataclass(slots=True)
 class Draft:
-    """Everything the rules look at.  `used` are the names something refers to, by sort of thing."""
+    """Everything the rules look at.
+
+    `used` are the names something refers to, by sort of thing.  `agent_names` and `check_names`
+    count those whose shape was refused as well: to name such a one is no second mistake.
+    """
 
     plan: PlanModel
     settings: Settings
@@ -37,32 +41,30 @@ class Draft:
     agents: Mapping[str, AgentModel]
     checks: Mapping[str, CheckModel]
     tasks: tuple[Placed, ...]
+    agent_names: frozenset[str]
+    check_names: frozenset[str]
     used: set[tuple[str, str]] = field(default_factory=set)
 
-    def refer(self, sort: str, path: Path, word: str, known: Mapping[str, Any] | set[str]) -> bool:
+    def refer(self, sort: str, path: Path, word: str, known: Set[str]) -> None:
         """Note that `word` is used; a defect unless it is known."""
-        if not word:
-            self.defects.add(path, f"names no {sort}")
-        elif word not in known:
+        if word not in known:
             word = self.defects.unknown(path, sort, word, known)
-            self.used.add((sort, word))
-            return False
         self.used.add((sort, word))
-        return bool(word)
 
-    def refer_all(
-        self, sort: str, path: Path, words: list[str], known: Mapping[str, Any] | set[str]
-    ) -> None:
+    def refer_all(self, sort: str, path: Path, words: list[str], known: Set[str]) -> None:
         """Note each; naming a thing twice is a defect, for it changes nothing."""
+        seen: set[str] = set()
         for index, word in enumerate(words):
-            if self.refer(sort, (*path, index), word, known) and word in words[:index]:
+            self.refer(sort, (*path, index), word, known)
+            if word in seen:
                 self.defects.add((*path, index), f"{word!r} is named twice")
+            seen.add(word)
 
-    def checks_of(self, task: TaskModel) -> list[str]:
+    def checks_of(self, task: TaskModel) -> Sequence[str]:
         """The checks a task names, or every check of the plan, or else of the settings."""
         if task.given("checks"):
             return task.checks
-        return list(self.plan.checks or self.checks)
+        return tuple(self.plan.checks or self.checks)
 
     def chain_of(self, task: TaskModel) -> list[str]:
         return task.agent or self.plan.agent or list(self.settings.agent)
@@ -81,7 +83,16 @@ def draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
         agents={**agents, **plan.agents},
         checks={**checks, **plan.checks},
         tasks=tuple(_placed(plan)),
+        agent_names=_names(defects, below, "agents", {**agents, **plan.agents}),
+        check_names=_names(defects, below, "checks", {**checks, **plan.checks}),
     )
+
+
+def _names(
+    defects: Defects, below: Defects, section: str, sound: Mapping[str, Any]
+) -> frozenset[str]:
+    refused = (path for path in (*defects.broken, *below.broken) if len(path) == 2)
+    return frozenset(sound) | {str(name) for head, name in refused if head == section}
 
 
 def _shaped_all(

@@ -60,26 +60,35 @@ def _times(draft: Draft, placed: Placed) -> None:
     if task.hang and timeout <= task.hang:
         usual = "" if task.timeout else " (limits.deadline_s)"
         draft.defects.add(
-            placed.at("hang"), f"hang {spelt(task.hang)} is not below timeout {spelt(timeout)}{usual}"
+            placed.at("hang"),
+            f"hang {spelt(task.hang)} is not below timeout {spelt(timeout)}{usual}",
         )
 
 
 def _check_times(draft: Draft) -> None:
     """A check may not take longer than the tasks it proves; said once per check."""
-    shortest: dict[str, Placed] = {}
-    for placed in draft.tasks:
-        for name in draft.checks_of(placed.task):
-            known = shortest.setdefault(name, placed)
-            if timeout_of(draft, placed.task) < timeout_of(draft, known.task):
-                shortest[name] = placed
-    for name, placed in shortest.items():
+    for name, placed in _shortest(draft).items():
         check, timeout = draft.checks.get(name), timeout_of(draft, placed.task)
         if check is not None and check.timeout > timeout:
             reason = f"check {name!r} may take {spelt(check.timeout)}, "
             reason += f"longer than the {spelt(timeout)} of task {placed.task.id!r}"
             own = name in draft.plan.checks
-            path = ("checks", name, "timeout") if own else placed.at("timeout")
-            draft.defects.add(path, reason)
+            draft.defects.add(("checks", name, "timeout") if own else placed.at("timeout"), reason)
+
+
+def _shortest(draft: Draft) -> dict[str, Placed]:
+    """For each check the task with the shortest timeout that uses it."""
+    found: dict[str, Placed] = {}
+    ordered = sorted(draft.tasks, key=lambda placed: timeout_of(draft, placed.task))
+    for placed in ordered:
+        for name in placed.task.checks:
+            found.setdefault(name, placed)
+    # Those that name none use every check; the shortest of them speaks for all.
+    for placed in [placed for placed in ordered if not placed.task.given("checks")][:1]:
+        for name in draft.checks_of(placed.task):
+            known = found.setdefault(name, placed)
+            found[name] = min(known, placed, key=lambda one: timeout_of(draft, one.task))
+    return found
 
 
 def spelt(duration: timedelta) -> str:

@@ -176,9 +176,7 @@ class TaskModel(Strict):
     required: bool = Field(True, description="false: the run completes without it")
     retry: RetryModel = Field(default_factory=RetryModel)
     timeout: Duration = Field(NONE, description="longest agent run; the settings' unless said")
-    hang: Duration = Field(
-        NONE, description="silence that ends it; the settings' unless said"
-    )
+    hang: Duration = Field(NONE, description="silence that ends it; the settings' unless said")
     budget: Annotated[BudgetModel, BeforeValidator(known_budget)] = Field(
         default_factory=BudgetModel
     )

@@ -39,19 +39,20 @@ def _needs(draft: Draft, placed: Placed, names: set[str], final: set[str]) -> No
 def _phases(draft: Draft) -> None:
     phases, defects = draft.plan.phases, draft.defects
     names = {phase.id for phase in phases if phase.id}
-    filled = {placed.phase for placed in draft.tasks}
+    filled, seen = {placed.phase for placed in draft.tasks}, set[str]()
     for n, phase in enumerate(phases):
         at: Path = ("phases", n)
         if not phase.id:
             defects.missing(at, "id is missing", "id")
-        elif phase.id in [other.id for other in phases[:n]]:
+        elif phase.id in seen:
             defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
         elif phase.deferred:
             reason = "a phase that is filled during the run is not available in this version"
             defects.add((*at, "deferred"), f"{reason}; list its tasks")
         elif phase.id not in filled:
-            reason = f"phase {phase.id!r} has no tasks; phases cannot be filled during the run yet"
+            reason = f"phase {phase.id!r} has no tasks; no phase is filled during the run"
             defects.missing(at, reason, "tasks")
+        seen.add(phase.id)
         draft.refer_all("phase", (*at, "needs"), phase.needs, names)
     for placed in draft.tasks:
         _phase_of(draft, placed, names)
@@ -77,30 +78,29 @@ def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
 def needs_of(draft: Draft) -> Needs:
     """The needs of each task, by name: its own, those of its phase, those of a final task."""
     found = {p.task.id: tuple(dict.fromkeys(p.task.needs)) for p in draft.tasks if p.task.id}
-    for members, waited_for in _groups(draft):
+    for members, before in _groups(draft):
         inside = {placed.task.id for placed in members}
-        before = frontier(waited_for)
         for placed in members:
-            if placed.task.id and not inside.intersection(placed.task.needs):
+            if placed.task.id and inside.isdisjoint(placed.task.needs):
                 own = found[placed.task.id]
                 found[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
     return found
 
 
-def _groups(draft: Draft) -> list[tuple[list[Placed], list[Placed]]]:
-    """Tasks, and those they wait for as a group."""
+def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
+    """Tasks, and the names of those that they wait for as a group."""
     usual = [placed for placed in draft.tasks if not placed.final]
-    final = [placed for placed in draft.tasks if placed.final]
-    of_phase: dict[str, list[Placed]] = {}
+    of_phase: dict[str, list[Placed]] = {phase.id: [] for phase in draft.plan.phases}
     for placed in usual:
         of_phase.setdefault(placed.phase, []).append(placed)
+    ends = {name: frontier(group) for name, group in of_phase.items() if name}
+    needs = {phase.id: phase.needs for phase in draft.plan.phases if phase.id}
     groups = [
-        (of_phase.get(phase.id, []), of_phase.get(name, []))
-        for phase in draft.plan.phases
-        for name in phase.needs
-        if phase.id and name
+        (of_phase[name], [end for need in dict.fromkeys(wanted) for end in ends.get(need, ())])
+        for name, wanted in needs.items()
     ]
-    return [*groups, (final, usual)]
+    final = [placed for placed in draft.tasks if placed.final]
+    return [*groups, (final, frontier(usual) if final else [])]
 
 
 def frontier(group: Sequence[Placed]) -> list[str]:
@@ -114,7 +114,7 @@ def frontier(group: Sequence[Placed]) -> list[str]:
 
 
 def _too_many(draft: Draft) -> bool:
-    number = sum(len(members) * len(frontier(before)) for members, before in _groups(draft))
+    number = sum(len(members) * len(before) for members, before in _groups(draft))
     if number > NEEDS_MAX:
         reason = f"phases and final tasks make {number} needs, over the limit of {NEEDS_MAX}"
         draft.defects.add(("phases",), f"{reason}; let one task gather the ones before it")
@@ -127,7 +127,7 @@ def _too_many(draft: Draft) -> bool:
 def _circles(
     draft: Draft, needs: dict[str, list[str]], places: Mapping[str, Path], what: str
 ) -> None:
-    """Show each circle once: after one is found its last link is dropped and the search repeated."""
+    """Show each circle once: after one is found, a link of it is dropped and the search goes on."""
     known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
     for _ in range(CIRCLES_MAX):
         path = circle(known)
@@ -135,11 +135,11 @@ def _circles(
             return
         start, following = path[0], path[1]
         reason = f"{what} need each other in a circle: {' needs '.join(path)}"
-        draft.defects.add(_link(draft, places[start], start, following), reason)
+        draft.defects.add(_link(draft, places[start], following), reason)
         known[start] = [need for need in known[start] if need != following]
 
 
-def _link(draft: Draft, place: Path, start: str, following: str) -> Path:
+def _link(draft: Draft, place: Path, following: str) -> Path:
     """The very word that closes the circle, where it is written."""
     for placed in draft.tasks:
         if placed.path == place and following in placed.task.needs:

@@ -46,12 +46,14 @@ def _plan(draft: Draft) -> None:
         defects.missing((), "there are no tasks", "tasks", "phases", "final_tasks")
     if plan.given("agent") and not plan.agent:
         defects.add(("agent",), "names no agent; leave it out or name one")
-    draft.refer_all("agent", ("agent",), plan.agent, draft.agents)
-    draft.refer_all("check", ("done_when",), plan.done_when, draft.checks)
+    draft.refer_all("agent", ("agent",), plan.agent, draft.agent_names)
+    draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
+    known = set(PATTERNS)
     for index, pattern in enumerate(plan.patterns):
         _name(defects, ("patterns", index), "pattern", pattern)
-        if pattern in PATTERNS or pattern in plan.patterns[:index]:
+        if pattern in known:
             defects.add(("patterns", index), f"pattern {pattern!r} is known already")
+        known.add(pattern)
 
 
 def _name(defects: Defects, path: Path, what: str, name: str) -> None:
@@ -139,7 +141,7 @@ def _goal(draft: Draft, placed: Placed) -> None:
 
 def _chain(draft: Draft, placed: Placed) -> None:
     task, defects = placed.task, draft.defects
-    draft.refer_all("agent", placed.at("agent"), task.agent, draft.agents)
+    draft.refer_all("agent", placed.at("agent"), task.agent, draft.agent_names)
     if task.kind == "check":
         if task.given("agent"):
             defects.add(placed.at("agent"), "a task of kind check has no agent, only checks")
@@ -153,18 +155,15 @@ def _chain(draft: Draft, placed: Placed) -> None:
 def _proof(draft: Draft, placed: Placed) -> None:
     """Nothing checked is nothing proven."""
     task = placed.task
-    draft.refer_all("check", placed.at("checks"), draft.checks_of(task), draft.checks)
-    if task.kind == "report":
+    draft.refer_all("check", placed.at("checks"), task.checks, draft.check_names)
+    if task.kind == "report" or ("checks",) in draft.defects.broken:
         return
-    named = [draft.checks.get(name) for name in draft.checks_of(task)]
-    if not any(check is None or check.required for check in named):
+    refused = () if task.given("checks") else draft.check_names.difference(draft.checks)
+    named = (*draft.checks_of(task), *refused)
+    # A check that is unknown or was refused might have been the proof: that is a defect already.
+    if not any(name not in draft.checks or draft.checks[name].required for name in named):
         reason = f"no required check: nothing would prove this {task.kind}"
-        if not _broken_below(draft.defects, ("checks",)):
-            draft.defects.missing(placed.path, reason, "checks", "kind")
-
-
-def _broken_below(defects: Defects, path: Path) -> bool:
-    return path in defects.broken
+        draft.defects.missing(placed.path, reason, "checks", "kind")
 
 
 def _repeated_ids(draft: Draft) -> None:
@@ -180,9 +179,10 @@ def _repeated_ids(draft: Draft) -> None:
 def _unused(draft: Draft) -> None:
     """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it."""
     plan = draft.plan
+    all_checks = any(not placed.task.given("checks") for placed in draft.tasks)
     for sort, section, names in (
         ("agent", "agents", list(plan.agents)),
-        ("check", "checks", list(plan.checks)),
+        ("check", "checks", [] if all_checks else list(plan.checks)),
     ):
         for name in names:
             if (sort, name) not in draft.used:

@@ -20,7 +20,7 @@ from yaoki.core.events import (
     name_of,
 )
 from yaoki.core.machine import create, evolve
-from yaoki.core.model import Lease, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.model import Lease, Reason, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.schedule import AGEING, rank, share, turns
 from yaoki.core.wire import event_to_data
 from yaoki.errors import LeaseLost, NotNow, OverLimit
@@ -30,6 +30,7 @@ from yaoki.store.reads import Reads
 from yaoki.store.rows import Fields, dumps, ms, new_task_params, run_params, task_params
 from yaoki.store.sqlite import Link, SqliteDatabase
 
+TOLD_MAX = 100
 AGEING_MS = AGEING // timedelta(milliseconds=1)
 
 
@@ -297,7 +298,23 @@ class SqlStore(Reads):
             params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": AGEING_MS}
             link.run(sql.OPEN_DEPENDENTS, params)
         link.many(sql.INSERT_ENTRY, entries)
+        self._tell_dependents(link, before, after)
         return after
+
+    def _tell_dependents(self, link: Link, before: Task, after: Task) -> None:
+        """One notice for all levels: they are blocked by this task, or no longer are."""
+        stuck = {State.ESCALATED, State.CANCELLED}
+        was, now_is = before.state in stuck, after.state in stuck
+        if was == now_is:
+            return
+        down = [row["id"] for row in link.rows(sql.DOWNSTREAM, {"id": after.id})]
+        told = {"dependents": len(down), "tasks": down[:TOLD_MAX], "cause": after.id}
+        if now_is:
+            own = after.reason.value if after.reason else after.state.value
+            data = {**told, "reason": own, "dependents_reason": Reason.DEPENDENCY_FAILED.value}
+            self._tell(link, after.run_id, "TASK_BLOCKED", data, after.id, after.attempt)
+        else:
+            self._tell(link, after.run_id, "TASK_REVIVED", told, after.id, after.attempt)
 
     def _entry(self, task: Task, event: Event, run: Run) -> dict[str, Any]:
         return {

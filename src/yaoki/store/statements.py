@@ -112,3 +112,14 @@ FROM tasks t WHERE t.run_id = :run_id AND t.open_needs <> (
     SELECT count(*) FROM needs n JOIN tasks d ON d.id = n.need_id
     WHERE n.task_id = t.id AND d.state <> 'DONE')
 """
+
+# All levels, each once, in one statement; a fan of ten thousand is one look.
+DOWNSTREAM = """
+WITH RECURSIVE down (id) AS (
+    SELECT task_id FROM needs WHERE need_id = :id
+    UNION
+    SELECT n.task_id FROM needs n JOIN down d ON n.need_id = d.id
+)
+SELECT t.id FROM down d JOIN tasks t ON t.id = d.id
+WHERE t.state IN ('WAITING', 'ACTIVE') ORDER BY t.n
+"""

@@ -31,10 +31,10 @@ def _raw_machine_id() -> str:
     for file in MACHINE_FILES:
         if file.is_file() and (text := file.read_text(encoding="ascii").strip()):
             return text
-    return _own_machine_id(state_home() / "machine-id")
+    return own_machine_id(state_home() / "machine-id")
 
 
-def _own_machine_id(file: Path) -> str:
+def own_machine_id(file: Path) -> str:
     """A random id, made once; whoever writes second reads what the first one wrote."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)

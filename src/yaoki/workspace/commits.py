@@ -48,7 +48,9 @@ class Commits:
     def marked(self, old: str, new: str) -> tuple[str, ...]:
         """Files of `new` to which conflict markers were added."""
         pattern = f"-G^({'|'.join(MARKERS)})"
-        names = self._git.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", pattern, old, new)
+        names = self._git.names(
+            "diff-tree", "-r", "-z", "--name-only", "--no-renames", pattern, old, new
+        )
         return tuple(readable(name) for name in names if self._added_markers(old, new, name))
 
     def _added_markers(self, old: str, new: str, name: str) -> bool:
@@ -72,7 +74,13 @@ def message(subject: str, **trailers: str) -> str:
     """One line, and trailers by which the commit's origin is found again."""
     line = " ".join(subject.split())
     short = line if len(line) <= SUBJECT_MAX else f"{line[: SUBJECT_MAX - 1]}…"
-    return f"{short}\n\n" + "".join(f"Yaoki-{key}: {value}\n" for key, value in trailers.items())
+    return signed(short, **trailers)
+
+
+def signed(text: str, **trailers: str) -> str:
+    """A whole message with its trailers."""
+    lines = "".join(f"Yaoki-{key}: {value}\n" for key, value in trailers.items())
+    return f"{text.strip()}\n\n{lines}"
 
 
 def first_line(text: str) -> str:

@@ -47,13 +47,19 @@ class Content:
         self._git, self._scratch = git, scratch
 
     @contextmanager
-    def index(self, name: str) -> Iterator[Path]:
+    def index(self, name: str, inside: Path | None = None) -> Iterator[Path]:
         """A place for an index; gone afterwards."""
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=self._scratch))
+        parent = inside or self._scratch
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=parent))
         try:
             yield folder / "index"
         finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def forget(self, name: str) -> None:
+        """Remove what killed processes left for this name."""
+        for folder in self._scratch.glob(f"{name}.*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def read(self, files: Path, index: Path, start: str, base: str) -> Held:
@@ -106,7 +112,7 @@ class Content:
         folder = at.files / path
         if not folder.is_dir() or folder.is_symlink():
             return
-        with self.index("nested") as index:
+        with self.index("nested", at.index.parent) as index:
             inner = Site(self._git.common_dir, folder, index)
             self._git.run("read-tree", "--empty", at=inner)
             self._add(inner, depth - 1)
@@ -134,7 +140,9 @@ def parse_raw(out: bytes) -> tuple[Change, ...]:
     """git's raw format with -z: `:mode mode sha sha letter` and the path, in turn."""
     fields = out.split(b"\0")
     return tuple(
-        Change(words[4].decode("ascii"), os.fsdecode(path), words[0][1:].decode(), words[1].decode())
+        Change(
+            words[4].decode("ascii"), os.fsdecode(path), words[0][1:].decode(), words[1].decode()
+        )
         for head, path in zip(fields[0::2], fields[1::2], strict=False)
         if len(words := head.split()) == 5
     )

@@ -26,7 +26,9 @@ SETTINGS = (
     "commit.gpgSign=false",
     "gc.auto=0",
     "maintenance.auto=false",
+    "diff.ignoreSubmodules=dirty",
     "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
     "i18n.commitEncoding=UTF-8",
     "advice.addEmbeddedRepo=false",
 )

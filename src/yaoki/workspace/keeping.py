@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from yaoki.workspace.refs import (
     WORK,
     Commit,
     Move,
+    Ref,
     Refs,
     run_ref,
     task_ref,
@@ -58,7 +58,7 @@ class Keeping:
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
             head = self._commit(task, held.tree, ground)
-            self._store(task, head, ground)
+            self._store(task, found, head, ground)
             if found.there:
                 self._worktrees.settle(found, index)
         deleted = sum(change.status == "D" for change in held.changes)
@@ -68,26 +68,22 @@ class Keeping:
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""
         found = self._worktrees.find(task.id)
-        tip = self._refs.commits(task_ref(task.id))[0]
         if found.there and not found.unfinished:
-            self._save(task, self._whole(task, found), why)
-        if tip:
-            self._save(task, tip.sha, why)
+            self._save(task, self.whole(task, found, submodules=True), why)
+        for commit in self._refs.commits(found.head, task_ref(task.id)):
+            if commit:
+                self._save(task, commit.sha, why)
 
-    def whole(self, task: Task, found: Worktree) -> str:
-        """A commit of what the worktree holds now; nothing else changes."""
-        ground = self._ground(found, task, "")
-        with self._content.index(task.id) as index:
-            held = self._held(found, index, ground)
-            return self._commit(task, held.tree, ground)
+    def whole(self, task: Task, found: Worktree, *, submodules: bool = False) -> str:
+        """A commit of what the worktree holds now; index, files and branch stay as they are.
 
-    def _whole(self, task: Task, found: Worktree) -> str:
-        """As `whole`; files in submodules, which a commit only points to, get their own."""
+        Of a submodule it only has the link, so its files can be saved beside it.
+        """
         ground = self._ground(found, task, "")
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
             head = self._commit(task, held.tree, ground)
-            if (found.path / ".gitmodules").is_file():
+            if submodules and (found.path / ".gitmodules").is_file():
                 self._save_submodules(task, found, index, head)
         return head
 
@@ -123,8 +119,10 @@ class Keeping:
         message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
         return self._commits.make(tree, [ground.parent.sha], message)
 
-    def _store(self, task: Task, head: str, ground: Ground) -> None:
+    def _store(self, task: Task, found: Worktree, head: str, ground: Ground) -> None:
         """Move branch and refs together; what an agent threw away stays reachable as well."""
+        if not found.on_branch:
+            self._refs.refuse_checked_out(task_ref(task.id), but=found.path)
         moves = [Move(task_ref(task.id), head), Move(self._free_ref(task, head, ""), head)]
         if not ground.grown:
             start = ground.start.sha
@@ -138,14 +136,16 @@ class Keeping:
             self._refs.move(Move(ref, commit), why="yaoki: secure")
 
     def _free_ref(self, task: Task, commit: str, why: str) -> str:
-        """The first name that is free, or whose commit this one contains: nothing is overwritten."""
+        """The first name that is free, or whose commit this one contains: none is overwritten."""
         first = f"{task.attempt}-{why}" if why else f"{task.attempt}"
         taken = {ref.name: ref.commit for ref in self._refs.listed(f"{WORK}/{task.id}")}
         for n in range(1, LABELS_MAX):
             ref = work_ref(task.id, first if n == 1 else f"{first}-{n}")
             if ref not in taken or self._refs.contains(taken[ref], commit):
                 return ref
-        raise NotNow(f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times", hint="yaoki prune")
+        raise NotNow(
+            f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times", hint="yaoki prune"
+        )
 
     def tidy(self, task: Task, *others: str) -> None:
         """Delete the task's branch and helper refs where refs that stay hold their commits."""
@@ -162,11 +162,7 @@ class Keeping:
 
     def saved(self) -> list[SavedWork]:
         """All kept work, oldest first."""
-        found = [
-            SavedWork(task, int(re.match(r"\d*", label)[0] or 0), ref.name, ref.commit, ref.at, ref.subject)  # type: ignore[index]
-            for ref in self._refs.listed(WORK)
-            for task, label in [ref.name.removeprefix(f"{WORK}/").split("/")]
-        ]
+        found = [_saved(ref) for ref in self._refs.listed(WORK)]
         return sorted(found, key=lambda work: (work.at, work.ref))
 
     def recover(self, ref: str, branch: str) -> str:
@@ -179,3 +175,17 @@ class Keeping:
         if not self._refs.move(Move(name, commit.sha, ""), why=f"yaoki: recover {ref}"):
             raise NotNow(f"there is a branch {branch!r} already", hint="choose another name")
         return branch
+
+
+def _saved(ref: Ref) -> SavedWork:
+    """A label begins with the number of its attempt."""
+    task_id, _, label = ref.name.removeprefix(f"{WORK}/").partition("/")
+    attempt = label.partition("-")[0]
+    return SavedWork(
+        task_id,
+        int(attempt) if attempt.isdecimal() else 0,
+        ref.name,
+        ref.commit,
+        ref.at,
+        ref.subject,
+    )

@@ -124,8 +124,8 @@ class Refs:
 
     def listed(self, *prefixes: str) -> list[Ref]:
         form = "%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)"
-        lines = self._git.text("for-each-ref", f"--format={form}", *prefixes).splitlines()
-        rows = (line.split("\0", 3) for line in lines)
+        lines = self._git.text("for-each-ref", f"--format={form}", *prefixes).split("\n")
+        rows = (line.split("\0", 3) for line in lines if line)
         return [Ref(r, c, datetime.fromtimestamp(int(at), UTC), s) for r, c, at, s in rows]
 
     def checked_out(self, ref: str) -> list[Path]:
@@ -135,12 +135,22 @@ class Refs:
         places = [
             Path(lines[0].removeprefix("worktree ")) for lines in blocks if f"branch {ref}" in lines
         ]
-        return places or [folder for folder in self._rebased(ref)]
+        return places or list(self._rebased(ref))
+
+    def refuse_checked_out(self, ref: str, *, but: Path | None = None) -> None:
+        """Moving a branch under a checkout would make it look changed: never do that."""
+        if places := [place for place in self.checked_out(ref) if place != but]:
+            branch = ref.removeprefix("refs/heads/")
+            raise GitFailed(
+                f"the branch {branch} is checked out at {places[0]}",
+                hint=f"switch that checkout to another branch: git -C {places[0]} switch -",
+            )
 
     def _rebased(self, ref: str) -> Iterable[Path]:
         """Git folders in the middle of a rebase of this branch: their HEAD does not name it."""
+        common = self._git.common_dir
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-            for file in (self._git.common_dir / name, *self._git.common_dir.glob(f"worktrees/*/{name}")):
+            for file in (common / name, *common.glob(f"worktrees/*/{name}")):
                 if file.is_file() and file.read_text("utf-8", "replace").strip() == ref:
                     yield file.parents[1]
 

@@ -1,4 +1,4 @@
-"""Where the worktrees stand, and how they come, go and move: one per task, outside the repository."""
+"""The worktrees: one per task, outside the repository; how they come, go and move."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ class Worktree:
         return f"worktrees/{self.admin.name}/HEAD" if self.admin else ""
 
     @property
+    def on_branch(self) -> bool:
+        """Does its HEAD name the task's branch?  Then git lets nobody else check it out."""
+        head = self.admin / "HEAD" if self.admin else None
+        said = f"ref: {task_ref(self.task_id)}".encode()
+        return bool(head and head.is_file() and head.read_bytes().strip() == said)
+
+    @property
     def site(self) -> Site:
         assert self.admin
         return Site(self.admin, self.path)
@@ -65,15 +72,13 @@ class Worktrees:
 
     def __init__(self, git: Git, root: Path) -> None:
         self._git, self._root, self._trash = git, root, root / ".trash"
-        self._clock = SystemClock()
+        self._clock, self._swept = SystemClock(), False
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / part(task_id)
-        said = f"{path / '.git'}"
-        for file in self._git.common_dir.glob("worktrees/*/gitdir"):
-            if file.read_text("utf-8", "surrogateescape").strip() == said:
-                return Worktree(task_id, path, file.parent)
-        return Worktree(task_id, path, None)
+        admins = self._git.common_dir.glob("worktrees/*/gitdir")
+        admin = next((file.parent for file in admins if _names(file, path / ".git")), None)
+        return Worktree(task_id, path, admin)
 
     def need(self, task_id: str) -> Worktree:
         """The worktree, ready for git; refused when it is gone."""
@@ -98,18 +103,20 @@ class Worktrees:
 
     def add(self, task_id: str, commit: str) -> Worktree:
         """A new worktree on the task's branch, which is set to `commit`."""
+        self._sweep_once()
         path, branch = self._root / part(task_id), task_branch(task_id)
         with self._alone():
             self._git.run("worktree", "add", "-q", "--no-track", "-B", branch, str(path), commit)
         return self.find(task_id)
 
-    def remove(self, found: Worktree) -> None:
+    def remove(self, task_id: str) -> None:
         """Remove it at once for everybody, and its files as fast as the disk allows.
 
         By hand and not by `git worktree remove`, which refuses broken ones.
         """
         with self._alone():
-            trash = self._trash / f"{found.task_id}.{uuid4().hex}"
+            found = self.find(task_id)
+            trash = self._trash / f"{task_id}.{uuid4().hex}"
             self._trash.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
                 found.path.rename(trash)
@@ -131,7 +138,7 @@ class Worktrees:
         head, ref = found.admin / "HEAD", task_ref(found.task_id)
         if not head.is_file() or not _sane(head.read_bytes()):
             head.write_text(f"ref: {ref}\n", encoding="ascii")
-        elif head.read_bytes().strip() != f"ref: {ref}".encode():
+        if not found.on_branch:
             self._git.run("symbolic-ref", "HEAD", ref, at=Site(found.admin))
         # The time of the copy must be the original's: git trusts files older than its index.
         shutil.copy2(index, found.admin / "index.yaoki")
@@ -139,14 +146,15 @@ class Worktrees:
 
     def clean(self, found: Worktree) -> bool:
         """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `settle`."""
-        args = ("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=none")
+        args = ("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
         return not self._git.run(*args, at=found.site).out
 
-    def sweep(self) -> None:
+    def _sweep_once(self) -> None:
         """Delete what killed processes had thrown away; others may be doing so as well."""
-        if self._trash.is_dir():
+        if not self._swept and self._trash.is_dir():
             for folder in self._trash.iterdir():
                 shutil.rmtree(folder, ignore_errors=True)
+        self._swept = True
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -161,6 +169,15 @@ class Worktrees:
             else:
                 raise GitFailed(f"{file.name} is held by another process", transient=True)
             yield
+
+
+def _names(file: Path, link: Path) -> bool:
+    """Does git's note of where a worktree is name this one?  Other processes remove theirs."""
+    try:
+        said = os.fsdecode(file.read_bytes().rstrip(b"\n"))
+    except FileNotFoundError:
+        return False
+    return os.path.normpath(file.parent / said) == str(link)
 
 
 def _sane(head: bytes) -> bool:

@@ -1,0 +1,235 @@
+"""Wiring: the only file that knows every class.  Everything is built when it is first asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import signal
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.core.environment import BASIC, allowed
+from yaoki.core.redact import mask, secret_values
+from yaoki.core.settings import Settings
+from yaoki.ports import Processes
+from yaoki.store import SqlStore, open_store
+from yaoki.system import (
+    ShimProcesses,
+    SystemClock,
+    disk_free,
+    holder_dead,
+    holder_name,
+    machine_id,
+    state_home,
+)
+from yaoki.workspace import GitWorkspace, Repository, open_repository, resolve_base
+
+if TYPE_CHECKING:
+    from yaoki.config import Loaded
+    from yaoki.core.model import Run, RunId
+    from yaoki.engine.closing import Closing
+    from yaoki.engine.control import Control
+    from yaoki.engine.pool import Pool
+    from yaoki.engine.stages import Stages
+    from yaoki.plan import Plan
+
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+BACKUP_EVERY = timedelta(minutes=10)
+
+
+def new_run_id() -> str:
+    """Eight letters and digits that nobody mistakes for each other; the first is a letter."""
+    first = secrets.choice(ALPHABET[:24])
+    return first + "".join(secrets.choice(ALPHABET) for _ in range(7))
+
+
+class App:
+    """One repository with its store, settings and workspace."""
+
+    def __init__(self, where: Path, *, create: bool = False) -> None:
+        self.repository: Repository = open_repository(where)
+        self._create = create
+        self.clock = SystemClock()
+        self.home = self.repository.top / ".yaoki"
+        self.folder = self.home / "runs"
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        from yaoki.config import load_settings
+
+        return load_settings(self.repository.top)
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @cached_property
+    def store(self) -> SqlStore:
+        limits = self.settings.limits
+        return open_store(
+            self.store_path,
+            self.clock,
+            create=self._create,
+            limits={
+                "pending_runs_max": limits.pending_runs,
+                "pending_tasks_max": limits.pending_tasks,
+                "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
+                "backups_kept": self.settings.store.backups,
+            },
+        )
+
+    @property
+    def store_path(self) -> Path:
+        url = self.settings.store.url
+        return Path(url.removeprefix("sqlite://")) if url else self.home / "state.db"
+
+    @cached_property
+    def workspace(self) -> GitWorkspace:
+        return GitWorkspace(self.repository.top, self.worktrees)
+
+    @property
+    def worktrees(self) -> Path:
+        """Outside the repository, one folder per repository."""
+        root = self.settings.workspace.root
+        home = Path(root).expanduser() if root else state_home() / "worktrees"
+        mark = hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
+        return home / f"{self.repository.top.name}-{mark}"
+
+    @cached_property
+    def processes(self) -> Processes:
+        return ShimProcesses()
+
+    @cached_property
+    def control(self) -> Control:
+        from yaoki.engine.control import Control
+
+        known = secret_values(os.environ)
+        return Control(
+            self.store,
+            self.workspace,
+            self.processes,
+            self.clock,
+            folder=self.folder,
+            dead=holder_dead,
+            new_id=new_run_id,
+            mask=lambda text: mask(text, known),
+        )
+
+    @cached_property
+    def stages(self) -> Stages:
+        from yaoki.agents import find_agent
+        from yaoki.checks import Checks
+        from yaoki.engine.stages import Settings as StageSettings
+        from yaoki.engine.stages import Stages
+
+        limits = self.settings.limits
+        lease = timedelta(seconds=limits.lease_s)
+        return Stages(
+            self.workspace,
+            self.processes,
+            Checks(self.processes, lease),
+            find_agent,
+            self.clock,
+            StageSettings(
+                folder=self.folder,
+                host=machine_id(),
+                lease=lease,
+                adopt=limits.adopt == "adopt",
+                snapshots=self.settings.recovery.enable_snapshots,
+                disk_free_min=limits.disk_free_bytes,
+                output_bytes_max=limits.output_bytes,
+                environment=allowed(os.environ, BASIC),
+            ),
+            lambda: disk_free(self.home),
+        )
+
+    @cached_property
+    def closing(self) -> Closing:
+        from yaoki.engine.closing import Closing
+
+        return Closing(self.store, self.clock)
+
+    def pool(self, slots: int) -> Pool:
+        from yaoki.engine.pool import Pool
+        from yaoki.engine.worker import Worker
+
+        limits = self.settings.limits
+        lease = timedelta(seconds=limits.lease_s)
+        worker = Worker(
+            self.store,
+            self.stages,
+            self.clock,
+            holder=holder_name(),
+            host=machine_id(),
+            lease=lease,
+            parallel=slots,
+            alive=_alive_here,
+        )
+        return Pool(
+            self.store,
+            worker,
+            self.clock,
+            slots=slots,
+            lease=lease,
+            heartbeat=timedelta(seconds=limits.heartbeat_s),
+            rests=self.closing.rests,
+            scan=self.scan,
+        )
+
+    def scan(self) -> None:
+        """Every heartbeat: claims of dead holders come back, backups stay fresh."""
+        self.store.expire(holder_dead, counted=True)
+        self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
+
+    # -------------------------------------------------------------- whole jobs
+
+    def submit(self, plan: Plan, *, base: str = "", parallel: int = 0) -> Run:
+        """Freeze a plan as a run of this repository."""
+        from yaoki.engine.control import Submission
+
+        branch, commit = resolve_base(self.repository, base or plan.base)
+        submission = Submission(
+            goal=plan.goal,
+            specs=plan.specs,
+            catalogue=plan.catalogue,
+            done_when=plan.done_when,
+            source=plan.source,
+            repo=str(self.repository.top),
+            base_branch=branch,
+            base=commit,
+            parallel=parallel or self.settings.limits.parallel,
+            priority=plan.priority,
+        )
+        request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
+        return self.control.submit(submission, request)
+
+    def serve(self, run: Run, *, slots: int = 0) -> Pool:
+        """Carry the run until it rests, in the foreground; signals ask it to stop."""
+        self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
+        self.control.resumed(run)
+        self.control.sweep(run)
+        pool = self.pool(slots or run.parallel)
+        _obey_signals(pool)
+        pool.serve([run.id])
+        return pool
+
+    def open_runs(self) -> Sequence[RunId]:
+        return [run.id for run in self.store.runs() if run.summed_at is None]
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
+
+
+def _alive_here(holder: str) -> bool:
+    """Known to be alive: of this machine and not dead.  Other machines are not known."""
+    return holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
+
+
+def _obey_signals(pool: Pool) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: pool.stop.ask())

@@ -1,0 +1,111 @@
+"""Settings: `yaoki.toml`, or `[tool.yaoki]` in `pyproject.toml`, at the top of the repository.
+
+Read by hand and not by a model library, so that the quick commands stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from yaoki.config.reader import Notes, settings_of
+from yaoki.config.show import flat
+from yaoki.core.settings import Settings
+from yaoki.errors import SettingsInvalid
+
+__all__ = ["Loaded", "load_settings"]
+
+BYTES_MAX = 1 << 20
+VARIABLE = "YAOKI_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, every value by its dotted key, and where each comes from."""
+
+    settings: Settings
+    values: Mapping[str, Any]
+    origin: Mapping[str, str]
+    file: Path | None = None
+
+
+def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded:
+    """The settings of a repository; `SettingsInvalid` names everything that is wrong with them."""
+    file = _find(top, os.environ if environ is None else environ)
+    if file is None:
+        return _loaded(Settings(), frozenset(), None)
+    name = file.name if file.parent == top else str(file)
+    notes = Notes(name)
+    settings = settings_of(_table(file, name), notes)
+    if notes.lines:
+        raise _refused(name, *notes.lines)
+    return _loaded(replace(settings, source=name), frozenset(notes.given), file)
+
+
+def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loaded:
+    values = flat(settings)
+    origin = {key: settings.source if key in given else "default" for key in values}
+    return Loaded(settings, values, origin, file)
+
+
+def _refused(name: str, *lines: str) -> SettingsInvalid:
+    number = f"{len(lines)} defects" if len(lines) != 1 else "1 defect"
+    hint = f"mend {name}; `yaoki config show --origin` lists every key once it can be read"
+    return SettingsInvalid(f"{name}: {number}, nothing was started", hint=hint, defects=lines)
+
+
+def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
+    if named := environ.get(VARIABLE):
+        return Path(named)
+    own, shared = top / "yaoki.toml", top / "pyproject.toml"
+    if not own.exists():
+        return shared if _mentions(shared) else None
+    if _mentions(shared):
+        line = "yaoki.toml: pyproject.toml has [tool.yaoki] as well; keep one of them"
+        raise _refused("yaoki.toml", line)
+    return own
+
+
+def _mentions(shared: Path) -> bool:
+    """Does it hold settings of ours?  Only a file that looks so is read, and then must be right."""
+    if not shared.is_file():
+        return False
+    return (
+        re.search(rb"^\s*\[+\s*tool\s*\.\s*yaoki\b", _bytes(shared, shared.name), re.M) is not None
+    )
+
+
+def _bytes(file: Path, name: str) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(BYTES_MAX + 1)
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        raise _refused(name, f"{name}: cannot be read: {reason}") from fault
+    if len(raw) > BYTES_MAX:
+        raise _refused(name, f"{name}: more than the limit of {BYTES_MAX} bytes")
+    return raw
+
+
+def _table(file: Path, name: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
+    except UnicodeDecodeError as fault:
+        raise _refused(name, f"{name}: byte {fault.start} is not UTF-8") from fault
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+        raise _refused(name, _syntax(name, str(fault))) from fault
+    if file.name == "pyproject.toml":
+        inner = table.get("tool", {}).get("yaoki", {})
+        return inner if isinstance(inner, dict) else {"tool.yaoki": inner}
+    return table
+
+
+def _syntax(name: str, said: str) -> str:
+    """tomllib names the place at the end of its sentence; editors want it in front."""
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.S)
+    return f"{name}:{found[2]}:{found[3]}: {found[1]}" if found else f"{name}: {said}"

@@ -1,0 +1,104 @@
+"""The defects of a settings file, and the simple values read from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar
+
+from yaoki.core.nearest import did_you_mean
+
+Section = TypeVar("Section")
+
+_TYPES: Mapping[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+}
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is wrong, one line each, and which dotted keys were given."""
+
+    name: str
+    lines: list[str] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
+
+    def add(self, key: str, reason: str) -> None:
+        self.lines.append(f"{self.name}: {key}: {reason}")
+
+    def unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
+        """Refuse a key by name: retired ones name their successor."""
+        last = key.rpartition(".")[2]
+        if last in renamed:
+            self.add(key, f"retired; it is now {renamed[last]}")
+        else:
+            self.add(key, f"unknown key{did_you_mean(last, known)}")
+
+    def table(self, raw: Any, key: str) -> dict[str, Any]:
+        if isinstance(raw, dict):
+            return raw
+        self.add(key, f"must be a table, not {raw!r}")
+        return {}
+
+    def words(self, raw: Any, key: str) -> tuple[str, ...]:
+        """A text or a list of texts."""
+        listed = [raw] if isinstance(raw, str) else raw
+        if isinstance(listed, list) and listed and all(isinstance(w, str) and w for w in listed):
+            self.given.add(key)
+            return tuple(listed)
+        self.add(key, "must be a text or a list of texts, and not empty")
+        return ()
+
+    def section(
+        self,
+        cls: type[Section],
+        raw: Any,
+        key: str,
+        *,
+        also: Iterable[str] = (),
+        renamed: Mapping[str, str] | None = None,
+    ) -> Section:
+        """A section whose keys are the documented fields of `cls`; `also` are read elsewhere."""
+        known = keys_of(cls)
+        made: dict[str, Any] = {}
+        for name, value in self.table(raw, key).items():
+            dotted = f"{key}.{name}"
+            if name in known:
+                made.update(self.scalar(known[name], value, dotted))
+            elif name not in also:
+                self.unknown(dotted, (*known, *also), renamed or {})
+        return cls(**made)
+
+    def scalar(self, about: Field[Any], value: Any, key: str) -> dict[str, Any]:
+        """The value by the name of its field; nothing when it is refused."""
+        reason = scalar_defect(about, value)
+        if reason:
+            self.add(key, reason)
+            return {}
+        self.given.add(key)
+        return {about.name: float(value) if isinstance(about.default, float) else value}
+
+
+def keys_of(cls: Any) -> dict[str, Field[Any]]:
+    """The documented fields of a section."""
+    return {f.name: f for f in fields(cls) if "doc" in f.metadata and f.default is not MISSING}
+
+
+def scalar_defect(about: Field[Any], value: Any) -> str:
+    """Why a key cannot have this value; empty when it can.  The default says the type."""
+    wanted, bounds = type(about.default), about.metadata
+    allowed = (int, float) if wanted is float else (wanted,)
+    if type(value) not in allowed:
+        return f"must be {_TYPES[wanted]}, not {value!r}"
+    if wanted is str:
+        words = bounds["words"]
+        if words and value not in words:
+            return f"must be {' or '.join(words)}, not {value!r}{did_you_mean(value, words)}"
+        return "holds a NUL" if "\0" in value else ""
+    if wanted is not bool and not bounds["low"] <= value <= bounds["high"] or value != value:
+        return f"must be from {bounds['low']:g} to {bounds['high']:g}, not {value!r}"
+    return "" if math.isfinite(value) else "must be a finite number"

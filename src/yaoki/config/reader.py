@@ -1,0 +1,84 @@
+"""From a table of a settings file to `Settings`: every defect is noted, nothing unknown is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yaoki.config.notes import Notes, keys_of
+from yaoki.config.retry import retry_of
+from yaoki.core.nearest import did_you_mean
+from yaoki.core.settings import (
+    TIMES,
+    Escalate,
+    Limits,
+    Recovery,
+    Settings,
+    StoreSettings,
+    UiSettings,
+    WorkspaceSettings,
+)
+
+SECTIONS: Mapping[str, type[Any]] = {
+    "recovery": Recovery,
+    "escalate": Escalate,
+    "limits": Limits,
+    "store": StoreSettings,
+    "workspace": WorkspaceSettings,
+    "ui": UiSettings,
+}
+KEYS = ("retry", *SECTIONS, "agent", "agents", "checks", "patterns", "language")
+
+
+def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
+    made: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name in SECTIONS:
+            made[name] = notes.section(SECTIONS[name], value, name)
+        elif name == "retry":
+            made[name] = retry_of(value, notes)
+        elif name in ("agents", "checks"):
+            made[name] = _named_tables(value, name, notes)
+        elif name in ("agent", "patterns"):
+            made[name] = notes.words(value, name)
+        elif name == "language":
+            made.update(notes.scalar(keys_of(Settings)[name], value, name))
+        else:
+            notes.unknown(name, KEYS, {})
+    settings = Settings(**made)
+    _chain(settings, notes)
+    _times(settings.limits, notes)
+    return settings
+
+
+def _named_tables(raw: Any, section: str, notes: Notes) -> dict[str, dict[str, Any]]:
+    """Agents or checks.  What is in them is judged together with the plan that uses them."""
+    made = {}
+    for name, value in notes.table(raw, section).items():
+        made[name] = notes.table(value, f"{section}.{name}")
+        notes.given.add(f"{section}.{name}")
+    return made
+
+
+def _chain(settings: Settings, notes: Notes) -> None:
+    for name in settings.agent:
+        if name not in settings.agents:
+            near = did_you_mean(name, settings.agents)
+            notes.add("agent", f"unknown agent {name!r}{near}")
+
+
+def _times(limits: Limits, notes: Notes) -> None:
+    """Each time must leave room for the one before it."""
+    for lower, upper in zip(TIMES, TIMES[1:], strict=False):
+        low, high = getattr(limits, lower), getattr(limits, upper)
+        last = upper == TIMES[-1]
+        if high > low or (last and high == low):
+            continue
+        word = "not be below" if last else "be above"
+        said = f"{_shown(upper, high, notes)} must {word} {_shown(lower, low, notes)}"
+        notes.add(f"limits.{upper}", f"timeouts are out of order: {said}")
+
+
+def _shown(name: str, value: float, notes: Notes) -> str:
+    default = "" if f"limits.{name}" in notes.given else ", the default"
+    return f"limits.{name} ({value:g}{default})"

@@ -1,0 +1,57 @@
+"""Every setting by its dotted key, as a file would write it: for `config show` and the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from yaoki.config.notes import keys_of
+from yaoki.config.reader import SECTIONS
+from yaoki.core.model import Backoff
+from yaoki.core.settings import RETRYABLE, Settings
+
+
+def flat(settings: Settings) -> dict[str, Any]:
+    """All values, the defaults among them."""
+    return dict(_pairs(settings))
+
+
+def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
+    retry = settings.retry
+    yield from _section("retry", retry)
+    yield from _backoff("retry.default_backoff", retry.default_backoff)
+    yield "retry.retryable_failures", [kind.value for kind in retry.retryable_failures]
+    for kind in RETRYABLE:
+        dotted, rule = f"retry.cause_specific.{kind}", retry.rule(kind)
+        yield f"{dotted}.max_retries", rule.retries_max
+        yield from _backoff(f"{dotted}.backoff", rule.backoff)
+        yield f"{dotted}.modification_hint", retry.cause(kind).modification_hint
+    for name in SECTIONS:
+        yield from _section(name, getattr(settings, name))
+    yield "agent", list(settings.agent)
+    yield "patterns", list(settings.patterns)
+    yield "language", settings.language
+    for section in ("agents", "checks"):
+        for name, table in getattr(settings, section).items():
+            yield f"{section}.{name}", dict(table)
+
+
+def _section(name: str, section: Any) -> Iterator[tuple[str, Any]]:
+    for key in keys_of(type(section)):
+        yield f"{name}.{key}", getattr(section, key)
+
+
+def _backoff(dotted: str, backoff: Backoff) -> Iterator[tuple[str, Any]]:
+    yield f"{dotted}.type", backoff.type
+    yield f"{dotted}.initial_delay_ms", backoff.initial.total_seconds() * 1_000
+    yield f"{dotted}.max_delay_ms", backoff.maximum.total_seconds() * 1_000
+    yield f"{dotted}.multiplier", backoff.multiplier
+    yield f"{dotted}.jitter", backoff.jitter
+
+
+def sections() -> Iterator[tuple[str, str, str]]:
+    """Key, default and meaning of every documented setting."""
+    settings = Settings()
+    for holder in ("retry", *SECTIONS):
+        for name, about in keys_of(type(getattr(settings, holder))).items():
+            yield f"{holder}.{name}", repr(about.default), about.metadata["doc"]

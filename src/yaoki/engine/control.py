@@ -1,0 +1,285 @@
+"""What people may ask: submit, cancel, answer, undo, merge.  Refusals say why and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.events import Answered, Event, Undone
+from yaoki.core.graph import downstream
+from yaoki.core.model import (
+    Catalogue,
+    Choice,
+    Question,
+    Run,
+    RunId,
+    Spec,
+    State,
+    Task,
+    TaskId,
+)
+from yaoki.core.status import Status, status
+from yaoki.errors import NotNow, Unknown, WorkspaceError
+from yaoki.ports import Clock, Merged, Processes, Row, Store, Workspace
+
+TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
+WORDS_MAX = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A plan that passed its checks, ready to be frozen in the store."""
+
+    goal: str
+    specs: Sequence[Spec]
+    catalogue: Catalogue
+    done_when: tuple[str, ...]
+    source: str
+    repo: str
+    base_branch: str
+    base: str
+    parallel: int
+    priority: int = 0
+
+
+class Control:
+    """Asked by every face; holds no state of its own."""
+
+    def __init__(
+        self,
+        store: Store,
+        workspace: Workspace,
+        processes: Processes,
+        clock: Clock,
+        *,
+        folder: Path,
+        dead: Callable[[str], bool],
+        new_id: Callable[[], str],
+        mask: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._processes = processes
+        self._clock = clock
+        self._folder = folder
+        self._dead = dead
+        self._new_id = new_id
+        self._mask = mask
+
+    # -------------------------------------------------------------- finding
+
+    def find_run(self, text: str = "") -> Run:
+        """By id or its beginning; the newest when nothing is named."""
+        runs = self._store.runs()
+        if not runs:
+            raise Unknown("there is no run here yet", hint="yaoki run PLAN")
+        if not text:
+            return runs[-1]
+        found = [run for run in runs if run.id == text or run.branch == text]
+        found = found or [run for run in runs if run.id.startswith(text)]
+        if len(found) != 1:
+            what = "no run" if not found else f"{len(found)} runs"
+            raise Unknown(f"{what} named {text!r}", hint="yaoki status --all")
+        return found[0]
+
+    def find_task(self, text: str, run: str = "") -> TaskId:
+        """By id, or by number or name in the named or newest run."""
+        if TASK_ID.fullmatch(text):
+            return self._store.task(text).id
+        rows = self._store.rows(self.find_run(run).id)
+        found = [row for row in rows if row.name == text or str(row.n) == text]
+        if found:
+            return found[0].id
+        near = difflib.get_close_matches(text, [row.name for row in rows], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "yaoki status"
+        raise Unknown(f"there is no task {text!r} in this run", hint=hint)
+
+    # -------------------------------------------------------------- submit
+
+    def submit(self, plan: Submission, request: Mapping[str, Any]) -> Run:
+        """Freeze the plan as a new run; all of it or nothing."""
+        run = Run(
+            id=self._free_id(),
+            goal=plan.goal,
+            repo=plan.repo,
+            base_branch=plan.base_branch,
+            base=plan.base,
+            created_at=self._clock.now(),
+            catalogue=plan.catalogue,
+            done_when=plan.done_when,
+            source=plan.source,
+            parallel=plan.parallel,
+            priority=plan.priority,
+        )
+        self._store.submit(run, plan.specs, request)
+        self._workspace.open_run(run)
+        return run
+
+    def _free_id(self) -> RunId:
+        taken = {run.id for run in self._store.runs()}
+        for _ in range(100):
+            made = RunId(self._new_id())
+            if made not in taken:
+                return made
+        raise AssertionError("a hundred ids in a row were taken")
+
+    # -------------------------------------------------------------- cancel
+
+    def cancel(self, run: Run, why: str = "cancelled by a person") -> list[TaskId]:
+        """The wish is durable before anything acts on it; returns the tasks still being ended."""
+        at_work = self._store.cancel_run(run.id, why)
+        return self._finish_orphans(run, at_work, why)
+
+    def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
+        task = self._store.cancel_task(task_id, why)
+        if task.state is not State.ACTIVE:
+            return []
+        return self._finish_orphans(self._store.run(task.run_id), [task_id], why)
+
+    def _finish_orphans(self, run: Run, at_work: Sequence[TaskId], why: str) -> list[TaskId]:
+        """A live worker ends its own tasks; those of a dead one are ended here, work kept first."""
+        rest: list[TaskId] = []
+        for task_id in at_work:
+            task = self._store.task(task_id)
+            if task.lease is None or not self._dead(task.lease.holder):
+                rest.append(task_id)
+                continue
+            self.end_processes(task)
+            if task.work.worktree:
+                self._workspace.keep(run, task)
+            self._store.expire(self._dead, counted=False, runs=[run.id])
+            self._store.cancel_task(task_id, why)
+        return rest
+
+    def end_processes(self, task: Task) -> None:
+        """Whatever still runs for the task's current attempt: agent, set-up or checks."""
+        home = self._folder / task.run_id / task.id / str(task.attempt)
+        for started in [home / "started.json", *home.glob("**/started.json")]:
+            if self._processes.look(started.parent).phase in {"running", "gone"}:
+                self._processes.end(started.parent, "cancel")
+
+    # -------------------------------------------------------------- answer
+
+    def answer(self, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
+        """Answer an escalation; the store refused further attempts until now."""
+        words = self._mask(words)[:WORDS_MAX]
+
+        def decide(task: Task) -> Sequence[Event]:
+            if task.state is not State.ESCALATED or task.question is None:
+                raise NotNow(
+                    f"{task.id} asks nothing: it is {task.state.value}",
+                    hint=f"yaoki why {task.id}",
+                )
+            if choice not in task.question.choices:
+                allowed = ", ".join(c.value for c in task.question.choices)
+                raise NotNow(f"{choice.value} is no answer here", hint=f"answer one of: {allowed}")
+            return (Answered(choice, words, self._waived(task, choice, check), task.counts),)
+
+        task = self._store.amend(task_id, decide)
+        self._reopen(task.run_id)
+        return task
+
+    @staticmethod
+    def _waived(task: Task, choice: Choice, check: str) -> str:
+        if choice is not Choice.WAIVE:
+            return ""
+        failing = task.failure.check if task.failure else ""
+        named = check or failing
+        known = {spec.name for spec in task.spec.checks}
+        if named not in known:
+            raise NotNow(
+                f"{named or 'no check'} cannot be waived: it is not a check of {task.id}",
+                hint=f"name one of: {', '.join(sorted(known))}",
+            )
+        return named
+
+    def _reopen(self, run_id: RunId) -> None:
+        run = self._store.run(run_id)
+        if run.summed_at is not None:
+            self._store.update_run(run_id, "RUN_REOPENED", {}, summed_ms=None)
+
+    # -------------------------------------------------------------- undo, merge
+
+    def undo(self, task_id: TaskId) -> Task:
+        """Take landed work back off the run branch; refused while others stand on it."""
+        task = self._store.task(task_id)
+        if task.state is not State.DONE:
+            raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
+        if task.landed == task.work.onto:
+            raise NotNow(f"{task.id} landed nothing of its own", hint=f"yaoki why {task.id}")
+        self._refuse_standing(task)
+        run = self._store.run(task.run_id)
+        head = self._workspace.undo(run, task.landed, task.id)
+        question = Question(
+            f"{task.spec.name} was undone on {run.branch}. Try again, take over or abort?",
+            (Choice.RETRY, Choice.DONE, Choice.ABORT),
+        )
+        task = self._store.amend(task_id, lambda _: (Undone(head, question),))
+        self._reopen(run.id)
+        return task
+
+    def _refuse_standing(self, task: Task) -> None:
+        needs = self._store.needs(task.run_id)
+        below = set(downstream(task.id, needs))
+        busy = {State.DONE, State.ACTIVE}
+        standing = [r for r in self._store.rows(task.run_id) if r.id in below and r.state in busy]
+        if standing:
+            names = ", ".join(row.name for row in standing[:5])
+            raise NotNow(
+                f"{len(standing)} tasks stand on {task.spec.name}: {names}",
+                hint=f"undo them first: yaoki undo {standing[-1].id}",
+            )
+
+    def merge(
+        self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
+    ) -> Merged:
+        """Move the base branch to the run branch; never with conflicts, never in a checkout."""
+        tally = self._store.tally(run.id)
+        stands = status(tally, resting=self._store.resting(run.id))
+        if stands is not Status.DONE and not partial:
+            raise NotNow(
+                f"run {run.id} is {stands.value}, so not all of it is proven",
+                hint=f"yaoki status {run.id}, or merge what has landed: "
+                f"yaoki merge {run.id} --partial",
+            )
+        result = self._workspace.merge(run, into=into, force_ref=force_ref)
+        data = {"branch": result.branch, "commit": result.commit, "how": result.how}
+        self._store.update_run(run.id, "RUN_MERGED", data, merged=result.commit)
+        return result
+
+    # -------------------------------------------------------------- going on
+
+    def resumed(self, run: Run) -> list[TaskId]:
+        """A person goes on with a stopped run: claims of dead workers come back at once."""
+        back = self._store.expire(self._dead, counted=False, runs=[run.id])
+        if back:
+            data = {"mismatch": "stale lease", "tasks": list(back), "repair": "claims taken back"}
+            self._store.note(run.id, "RECONCILED", data)
+        return back
+
+    def sweep(self, run: Run) -> list[str]:
+        """Remove what finished tasks left behind; their work is reachable from refs."""
+        swept: list[str] = []
+        for row in self._leftover(run):
+            task = self._store.task(row.id)
+            try:
+                self._workspace.release(task)
+            except WorkspaceError as warned:
+                self._store.note(run.id, "WARNING", {"message": warned.sentence}, row.id)
+                continue
+            swept.append(row.id)
+        if swept:
+            data = {"mismatch": "orphan worktree", "tasks": swept, "repair": "kept and removed"}
+            self._store.note(run.id, "RECONCILED", data)
+        return swept
+
+    def _leftover(self, run: Run) -> list[Row]:
+        there = self._workspace.worktrees()
+        if not there:
+            return []
+        over = {State.DONE, State.CANCELLED, State.REPLACED}
+        return [r for r in self._store.rows(run.id) if r.id in there and r.state in over]

@@ -1,0 +1,86 @@
+"""Plan files: a text becomes specs, or is refused with every defect at once.
+
+The reader and its models are imported when a plan is read, so that other commands stay quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.settings import Settings
+from yaoki.errors import PlanInvalid, SettingsInvalid
+from yaoki.plan.value import Plan
+
+__all__ = ["Plan", "check_settings", "load_plan", "parse_plan", "plan_schema"]
+
+
+def load_plan(path: Path, settings: Settings) -> Plan:
+    """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
+    from yaoki.plan.source import BYTES_MAX
+
+    try:
+        with path.open("rb") as file:
+            raw = file.read(BYTES_MAX + 1)
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        raise PlanInvalid(f"{path} cannot be read: {reason}", hint="name a plan file") from fault
+    if len(raw) > BYTES_MAX:
+        raise _refused(str(path), [f"{path}: more than the limit of {BYTES_MAX} bytes"])
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        column = fault.start - raw.rfind(b"\n", 0, fault.start)
+        defect = f"{path}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
+        raise _refused(str(path), [defect]) from fault
+    return parse_plan(text, str(path), settings)
+
+
+def parse_plan(text: str, name: str, settings: Settings) -> Plan:
+    """The plan in a text; `name` stands before each defect."""
+    from yaoki.plan.build import build
+    from yaoki.plan.draft import draft
+    from yaoki.plan.rules import judge
+    from yaoki.plan.source import read
+
+    raw, defects = read(text, name)
+    if raw is None and not defects.found:
+        defects.note((), "the plan is empty", (1, 1))
+    if raw is None:
+        raise _refused(name, defects.lines())
+    made = draft(raw, settings, defects)
+    judge(made)
+    lines = [*defects.lines(), *made.below.lines()]
+    if lines:
+        raise _refused(name, lines)
+    return build(made, text)
+
+
+def _refused(name: str, lines: Sequence[str]) -> PlanInvalid:
+    number = f"{len(lines)} defects" if len(lines) != 1 else "1 defect"
+    return PlanInvalid(
+        f"{name}: {number}, nothing was stored", hint=f"yaoki validate {name}", defects=lines
+    )
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse agents and checks of the settings that no plan could use."""
+    from yaoki.plan.defects import Defects
+    from yaoki.plan.draft import draft
+    from yaoki.plan.rules import judge
+
+    made = draft({}, settings, Defects(""))
+    judge(made)
+    lines = made.below.lines()
+    if lines:
+        sentence = f"{settings.source}: {len(lines)} defects in agents and checks"
+        raise SettingsInvalid(sentence, hint="yaoki config show", defects=lines)
+
+
+def plan_schema() -> dict[str, Any]:
+    """The shape of a plan as JSON Schema, in words that draft 7 knows."""
+    from yaoki.plan.schema import schema
+
+    return schema()

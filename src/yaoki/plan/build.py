@@ -1,0 +1,131 @@
+"""From a sound draft to the values the rest of yaoki works with."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from yaoki.core.model import (
+    AgentSpec,
+    Catalogue,
+    CheckSpec,
+    OnFailure,
+    Policy,
+    Spec,
+    TaskKind,
+)
+from yaoki.core.settings import policy
+from yaoki.plan.draft import Draft, Placed
+from yaoki.plan.limits import hang_of, retry_of, timeout_of
+from yaoki.plan.model import AgentModel, CheckModel, TaskModel
+from yaoki.plan.order import needs_of
+from yaoki.plan.value import Plan
+
+CHECK_TIMEOUT = timedelta(minutes=10)
+_OVERRIDES = ("retry", "max_iterations", "budget")
+
+
+def build(draft: Draft, source: str) -> Plan:
+    catalogue = Catalogue(_checks(draft), _agents(draft), _policies(draft))
+    needs = needs_of(draft)
+    return Plan(
+        goal=draft.plan.goal.strip(),
+        base=draft.plan.base,
+        catalogue=catalogue,
+        specs=tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks),
+        done_when=tuple(draft.plan.done_when),
+        source=source,
+        priority=draft.plan.priority,
+        language=_language(draft),
+    )
+
+
+def _language(draft: Draft) -> str:
+    return draft.plan.language if draft.plan.given("language") else draft.settings.language
+
+
+def _checks(draft: Draft) -> dict[str, CheckSpec]:
+    """The checks in use, in the order in which they were declared."""
+    used = set(draft.plan.done_when)
+    for placed in draft.tasks:
+        used.update(draft.checks_of(placed.task))
+    return {name: check_spec(name, c) for name, c in draft.checks.items() if name in used}
+
+
+def _agents(draft: Draft) -> dict[str, AgentSpec]:
+    used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
+    return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
+
+
+def _policies(draft: Draft) -> dict[str, Policy]:
+    """The settings' rules, and those of each task that has its own."""
+    own = {
+        f"task:{placed.task.id}": policy(retry_of(draft, placed.task), draft.settings.limits)
+        for placed in draft.tasks
+        if any(placed.task.given(key) for key in _OVERRIDES)
+    }
+    return {"default": draft.settings.policy, **own}
+
+
+def check_spec(name: str, check: CheckModel) -> CheckSpec:
+    asked = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
+    return CheckSpec(
+        name=name,
+        type=next((way for way in ("file", "git") if check.given(way)), "command"),
+        argv=tuple(check.run),
+        shell=check.shell,
+        path=check.file.path,
+        file={key: getattr(check.file, key) for key in sorted(asked)},
+        git=check.git,
+        success=check.success,
+        pattern=check.pattern,
+        required=check.required,
+        on_failure=OnFailure(check.on_failure),
+        timeout=check.timeout or CHECK_TIMEOUT,
+        cwd=check.cwd,
+        env=dict(check.env),
+    )
+
+
+def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
+    return AgentSpec(
+        name=name,
+        preset=agent.preset,
+        command=tuple(agent.command),
+        prompt=agent.prompt,
+        env=dict(agent.env),
+        pass_env=tuple(agent.pass_env),
+        model=agent.model,
+        concurrency=agent.concurrency,
+        options=dict(agent.options),
+    )
+
+
+def _spec(
+    draft: Draft, placed: Placed, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
+) -> Spec:
+    task = placed.task
+    return Spec(
+        name=task.id,
+        goal=(task.goal or task.prompt).strip(),
+        kind=TaskKind(task.kind),
+        needs=needs[task.id],
+        checks=tuple(catalogue.checks[name] for name in draft.checks_of(task)),
+        agents=_chain(draft, task, catalogue),
+        scope=tuple(task.scope),
+        priority=task.priority,
+        required=task.required,
+        timeout=timeout_of(draft, task),
+        hang=hang_of(draft, task),
+        policy=catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"]),
+        setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
+        allow_mass_deletion=task.allow_mass_deletion,
+        phase=placed.phase,
+        language=_language(draft),
+        budget={"attempts": float(task.budget.attempts)} if task.budget.attempts else {},
+    )
+
+
+def _chain(draft: Draft, task: TaskModel, catalogue: Catalogue) -> tuple[AgentSpec, ...]:
+    if task.kind == "check":
+        return ()
+    return tuple(catalogue.agents[name] for name in draft.chain_of(task))

@@ -1,0 +1,18 @@
+"""git worktrees and refs; the only user of git."""
+
+from __future__ import annotations
+
+from yaoki.workspace.merging import MergeResult
+from yaoki.workspace.repository import Repository, open_repository, resolve_base
+from yaoki.workspace.snapshots import Restored, Snapshot
+from yaoki.workspace.workspace import GitWorkspace
+
+__all__ = [
+    "GitWorkspace",
+    "MergeResult",
+    "Repository",
+    "Restored",
+    "Snapshot",
+    "open_repository",
+    "resolve_base",
+]

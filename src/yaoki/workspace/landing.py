@@ -1,0 +1,127 @@
+"""From kept work to the run branch: the commit to prove, the landing, and the way back."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from yaoki.core.model import Run, Task
+from yaoki.errors import GitFailed, NotNow
+from yaoki.ports import Candidate
+from yaoki.workspace.commits import Commits, first_line, message
+from yaoki.workspace.content import Content, readable
+from yaoki.workspace.keeping import Keeping
+from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref
+from yaoki.workspace.worktrees import Worktree, Worktrees
+
+RACES_MAX = 5
+
+
+class Landing:
+    """Merges without a checkout, and moves the run branch only by compare-and-swap."""
+
+    def __init__(
+        self,
+        refs: Refs,
+        commits: Commits,
+        content: Content,
+        worktrees: Worktrees,
+        keeping: Keeping,
+    ) -> None:
+        self._refs, self._commits, self._content = refs, commits, content
+        self._worktrees, self._keeping = worktrees, keeping
+        self._count = lru_cache(maxsize=64)(content.count)
+
+    def head(self, run: Run) -> Commit:
+        return self._refs.commit(branch_of(run), f"the run branch {run.branch}")
+
+    def candidate(self, run: Run, task: Task) -> Candidate:
+        """The task's work merged onto the run branch, and the worktree put there."""
+        found = self._worktrees.need(task.id)
+        revisions = (branch_of(run), task.work.head or branch_of(run), candidate_ref(task.id))
+        onto, work, before = self._refs.commits(*revisions)
+        if onto is None or work is None:
+            raise GitFailed(f"the {'work' if onto else 'run branch'} of {task.id} is gone")
+        merged = self._commits.merge(onto.sha, work.sha)
+        if merged.conflicts:
+            return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
+        commit = self._proposed(task, merged.tree, onto, work, before)
+        self._put(task, found, commit)
+        return self._described(commit, merged.tree, onto)
+
+    def _proposed(
+        self, task: Task, tree: str, onto: Commit, work: Commit, before: Commit | None
+    ) -> str:
+        """The merge as a commit, the same one however often it is asked for."""
+        if tree == onto.tree:
+            return onto.sha
+        if before and (before.tree, before.parents) == (tree, (onto.sha, work.sha)):
+            return before.sha
+        subject = f"{task.spec.name}: {first_line(task.spec.goal)}"
+        commit = self._commits.make(
+            tree, [onto.sha, work.sha], self._commits.message(subject, task)
+        )
+        self._refs.move(Move(candidate_ref(task.id), commit), why="yaoki: candidate")
+        return commit
+
+    def _put(self, task: Task, found: Worktree, commit: str) -> None:
+        """Checks and late processes may have left files: those are kept before they go."""
+        if not self._worktrees.clean(found):
+            self._keeping.secure(task, "late")
+        self._worktrees.put(found, commit)
+
+    def _described(self, commit: str, tree: str, onto: Commit) -> Candidate:
+        changes = self._content.between(onto.sha, commit)
+        return Candidate(
+            commit,
+            onto.sha,
+            tree,
+            changed=tuple(readable(change.path) for change in changes),
+            deleted=sum(change.status == "D" for change in changes),
+            tracked=self._count(onto.tree),
+            markers=self._commits.marked(onto.sha, commit) if changes else (),
+        )
+
+    def land(self, run: Run, commit: str, onto: str) -> str:
+        """Move the run branch from `onto` to `commit`, or not at all; say where it is then."""
+        if commit != onto:
+            if not self._refs.contains(onto, commit):
+                raise GitFailed(
+                    f"{commit[:12]} does not build on {onto[:12]}: landing it loses work"
+                )
+            self._refs.refuse_checked_out(branch_of(run))
+            if self._refs.move(Move(branch_of(run), commit, onto), why="yaoki: land"):
+                return commit
+        return self.head(run).sha
+
+    def undo(self, run: Run, landed: str, task_id: str) -> str:
+        """Take a landed task back by a new commit on the run branch; once is enough."""
+        commit = self._refs.commit(landed, f"the landed commit {landed[:12]}")
+        self._refs.refuse_checked_out(branch_of(run))
+        for _ in range(RACES_MAX):
+            head = self.head(run)
+            self._refuse_undo(run, commit, head, task_id)
+            made = self._reversal(run, commit, head, task_id)
+            if made == head.sha:
+                return made
+            if self._refs.move(Move(branch_of(run), made, head.sha), why=f"yaoki: undo {task_id}"):
+                return made
+        raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
+
+    def _refuse_undo(self, run: Run, landed: Commit, head: Commit, task_id: str) -> None:
+        if not landed.parents or not self._refs.contains(landed.sha, head.sha):
+            raise NotNow(f"{run.branch} does not hold {task_id}", hint=f"git log {run.branch}")
+
+    def _reversal(self, run: Run, landed: Commit, head: Commit, task_id: str) -> str:
+        """Merge "the state before, built on the landing": git's base is then the landing itself."""
+        before = self._refs.commit(landed.parents[0], "the commit before the landing")
+        reverse = self._commits.make(before.tree, [landed.sha], message(f"before {task_id}"))
+        merged = self._commits.merge(head.sha, reverse)
+        if merged.conflicts:
+            raise NotNow(
+                f"later work builds on {task_id}: {', '.join(merged.conflicts[:10])}",
+                hint=f"undo the later tasks first, or by hand: git revert -m1 {landed.sha[:12]}",
+            )
+        if merged.tree == head.tree:
+            return head.sha
+        words = message(f"Undo {task_id}", Run=run.id, Task=task_id, Undo=landed.sha)
+        return self._commits.make(merged.tree, [head.sha], words)

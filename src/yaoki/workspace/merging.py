@@ -1,0 +1,75 @@
+"""The end of a run: its branch goes into the base branch, never into anybody's checkout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaoki.core.model import Run
+from yaoki.errors import GitFailed, NotNow
+from yaoki.workspace.commits import Commits, message, signed
+from yaoki.workspace.refs import Commit, Move, Refs, branch_of
+
+RACES_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """Where the run's work is now.  `how`: already, created, fast-forward or merge."""
+
+    branch: str
+    commit: str
+    how: str
+
+
+class Merging:
+    def __init__(self, refs: Refs, commits: Commits) -> None:
+        self._refs, self._commits = refs, commits
+
+    def merge(self, run: Run, words: str, into: str, force_ref: bool) -> MergeResult:
+        """Move the branch by compare-and-swap, as often as somebody else moves it first."""
+        branch = into or run.base_branch
+        ref = self._commits.branch_ref(branch)
+        for _ in range(RACES_MAX):
+            head, target = self._refs.commits(branch_of(run), ref)
+            if head is None:
+                raise GitFailed(f"the run branch {run.branch} is gone")
+            result = self._result(run, words, branch, head, target)
+            if result.how == "already":
+                return result
+            self._refuse_checked_out(run, ref, result, force_ref)
+            old = target.sha if target else ""
+            if self._refs.move(Move(ref, result.commit, old), why=f"yaoki: merge {run.branch}"):
+                return result
+        raise GitFailed(f"{branch} moved {RACES_MAX} times meanwhile", transient=True)
+
+    def _result(
+        self, run: Run, words: str, branch: str, head: Commit, target: Commit | None
+    ) -> MergeResult:
+        """What the merge would be; nothing is moved yet."""
+        if target is None:
+            return MergeResult(branch, head.sha, "created")
+        if self._refs.contains(head.sha, target.sha):
+            return MergeResult(branch, target.sha, "already")
+        if self._refs.contains(target.sha, head.sha):
+            return MergeResult(branch, head.sha, "fast-forward")
+        merged = self._commits.merge(target.sha, head.sha)
+        if merged.conflicts:
+            raise NotNow(
+                f"{run.branch} and {branch} do not merge: {', '.join(merged.conflicts[:10])}",
+                hint=f"merge it by hand: git switch {branch} && git merge {run.branch}",
+            )
+        own = message(f"Merge {run.branch}: {run.goal}", Run=run.id)
+        text = signed(words, Run=run.id) if words.strip() else own
+        commit = self._commits.make(merged.tree, [target.sha, head.sha], text)
+        return MergeResult(branch, commit, "merge")
+
+    def _refuse_checked_out(self, run: Run, ref: str, result: MergeResult, force_ref: bool) -> None:
+        """A branch moved under a checkout makes every file look changed back."""
+        places = [] if force_ref else self._refs.checked_out(ref)
+        if not places:
+            return
+        how = "--ff-only " if result.how == "fast-forward" else ""
+        raise NotNow(
+            f"{result.branch} is checked out at {places[0]}, and yaoki never touches a checkout",
+            hint=f"run there: git merge {how}{run.branch}",
+        )

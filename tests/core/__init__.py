@@ -1,0 +1,1 @@
+"""The core by tables and properties."""

@@ -1,0 +1,147 @@
+"""No secret gets through the mask, and ordinary text does not suffer from it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaoki.core.display import clip, one_line, plain
+from yaoki.core.environment import BASIC, allowed
+from yaoki.core.redact import MARK, mask, mask_values, secret_values
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+WORDS = st.text(alphabet=LETTERS + " \n.,:;/=_-", max_size=200)
+SECRETS = st.text(alphabet=LETTERS + "+/=_-.!$*(\\", min_size=6, max_size=80)
+
+# (what stands in the text, the part of it nobody may see)
+KEYS = [
+    ("AKIA" + "ABCDEFGH23456789", "AKIAABCD"),
+    ("AIza" + "Sy" * 17 + "x", "AIzaSy"),
+    ("ghp_" + "a1B2" * 9, "a1B2a1B2"),
+    ("github_pat_" + "11AB_cd" * 5, "11AB_cd"),
+    ("glpat-" + "x1y2z3w4" * 3, "x1y2z3w4"),
+    ("sk-" + "abcDEF123456" * 3, "abcDEF12"),
+    ("sk-ant-api03-" + "Q" * 40, "QQQQ"),
+    ("sk_live_" + "51Hxyz" * 4, "51Hxyz"),
+    ("hf_" + "abcdEFGH" * 4, "abcdEFGH"),
+    ("xoxb-" + "123456789012-abcdef", "123456789012"),
+    ("npm_" + "a" * 36, "aaaaaa"),
+    ("pypi-" + "AgEIcHlwaS5vcmc" * 2, "AgEIcHlw"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlc2ln", "eyJzdWI"),
+    ("https://bob:hunter2xyz@example.org/x", "hunter2xyz"),
+    ("Authorization: Bearer abcdefghijklmnopqrst", "abcdefghij"),
+    ("authorization: Basic Ym9iOmh1bnRlcjI=", "Ym9iOmh1"),
+    ("OPENAI_API_KEY=correcthorsebattery", "correcthorse"),
+    ('"client_secret": "s3cr3tvalue99"', "s3cr3tvalue99"),
+    ("password: hunter2hunter2", "hunter2hunter2"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----", "MIIEow"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", "b3BlbnNz"),
+]
+
+HARMLESS = [
+    "tests/test_token.py::test_x - assert token == 'abc'",
+    "max_tokens=100000 reached",
+    "def login(password: str, token: Token) -> None:",
+    "the basic responsibilities of a bearer",
+    "see https://example.org:8080/path@v2",
+    "E   AssertionError: assert 429 == 200",
+    "password: Refuse passwords shorter than twelve",
+    "sk-learn is not installed",
+]
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(("text", "secret"), KEYS)
+def test_a_key_is_known_by_its_shape(text: str, secret: str) -> None:
+    masked = mask(f"before {text} after")
+
+    assert secret not in masked
+    assert MARK in masked
+    assert masked.startswith("before ")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_ordinary_words_stay(text: str) -> None:
+    assert mask(text) == text
+
+
+@pytest.mark.spec("14.2")
+@given(before=WORDS, secret=SECRETS, after=WORDS)
+def test_a_known_value_never_gets_through(before: str, secret: str, after: str) -> None:
+    if secret not in MARK:
+        assert secret not in mask(before + secret + after, [secret])
+        assert secret not in mask_values(secret + before + secret, [secret])
+
+
+@given(secrets=st.lists(SECRETS, max_size=4), text=WORDS)
+def test_masking_twice_changes_nothing_more(secrets: list[str], text: str) -> None:
+    once = mask(" ".join([text, *secrets]), secrets)
+
+    assert mask(once, secrets) == once
+
+
+def test_of_two_secrets_the_longer_goes_first() -> None:
+    assert mask("x abcdefgh x", ["abcdef", "abcdefgh"]) == f"x {MARK} x"
+
+
+def test_a_value_too_short_to_be_secret_is_left_alone() -> None:
+    assert mask("true and 12345", ["true", "12345"]) == "true and 12345"
+
+
+def test_a_hostile_text_costs_no_more_than_its_length() -> None:
+    """Each of these made a careless pattern quadratic."""
+    for piece in ("token", "a-", "://a:", "-----BEGIN PRIVATE KEY-----", "eyJ", "sk-", "bearer "):
+        assert len(mask(piece * 20_000)) > 0
+
+
+@pytest.mark.spec("14.2")
+def test_secret_variables_are_known_by_their_names() -> None:
+    environ = {
+        "OPENAI_API_KEY": "value-one",
+        "GITHUB_TOKEN": "value-two-longer",
+        "DB_PASSWORD": "value-3",
+        "AWS_SECRET_ACCESS_KEY": "value-four",
+        "CI_PASS": "short",
+        "KEYBOARD": "qwertyuiop",
+        "TOKENIZERS_PARALLELISM": "enabled",
+        "PATH": "/usr/local/bin",
+    }
+
+    assert secret_values(environ) == ("value-two-longer", "value-four", "value-one", "value-3")
+
+
+@pytest.mark.spec("14.2")
+def test_only_allowed_variables_pass_and_none_of_gits() -> None:
+    environ = {"PATH": "/bin", "LC_ALL": "C", "MY_KEY": "x", "GIT_DIR": "/x", "ACME_A": "1"}
+
+    assert allowed(environ, BASIC) == {"PATH": "/bin", "LC_ALL": "C"}
+    assert allowed(environ, ["ACME_*", "*_DIR"]) == {"ACME_A": "1"}
+    assert "GIT_DIR" not in allowed(environ, ["*"])
+
+
+@pytest.mark.spec("14.4")
+def test_terminal_codes_go_and_hidden_characters_show() -> None:
+    text = "\x1b[31mred\x1b[0m \x1b]0;title\x07bell\x07 a\u202eb line\r\nnext\rover"
+
+    assert plain(text) == "red bell\\x07 a\\u202eb line\nnext\nover"
+
+
+@pytest.mark.spec("14.4")
+@given(st.text(max_size=300))
+def test_nothing_a_terminal_obeys_is_left(text: str) -> None:
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", plain(text))
+
+
+@given(st.text(max_size=300), st.integers(0, 50), st.integers(0, 50))
+def test_clipped_text_keeps_both_ends(text: str, head: int, tail: int) -> None:
+    short = clip(text, head, tail)
+
+    assert short.startswith(text[:head])
+    assert short.endswith(text[len(text) - tail :] if tail <= len(text) else text)
+    assert len(short) <= max(len(text), head + tail) + 40
+
+
+def test_one_line_is_one_line_and_bounded() -> None:
+    assert one_line("a\n  b\tc") == "a b c"
+    assert one_line("x" * 300, 10) == "xxxxxxxxx…"

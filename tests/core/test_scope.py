@@ -1,0 +1,75 @@
+"""What a task declared as its scope, and what lies outside."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaoki.core.scope import covered, matches, outside
+
+TABLE = [
+    ("src/**", "src/a.py", True),
+    ("src/**", "src/a/b/c.py", True),
+    ("src/**", "src", False),
+    ("src/**", "srcs/a.py", False),
+    ("src/**", "lib/src/a.py", False),
+    ("src", "src/a/b.py", True),
+    ("src/", "src/a/b.py", True),
+    ("./src/", "src/a", True),
+    ("/src/a.py", "src/a.py", True),
+    ("src/*.py", "src/a.py", True),
+    ("src/*.py", "src/a/b.py", False),
+    ("src/*", "src/a/b.py", False),
+    ("*.md", "README.md", True),
+    ("*.md", "docs/a.md", False),
+    ("**/*.md", "docs/a.md", True),
+    ("**/*.md", "README.md", True),
+    ("**/test_*.py", "a/b/test_x.py", True),
+    ("src/**/x.py", "src/x.py", True),
+    ("src/**/x.py", "src/a/b/x.py", True),
+    ("src/**/x.py", "src/a/b/y.py", False),
+    ("**", "anything/at/all", True),
+    ("file?.txt", "file1.txt", True),
+    ("file[0-3].txt", "file7.txt", False),
+    ("README.md", "readme.md", False),
+    ("", "a", False),
+    ("/", "a", False),
+]
+
+
+@pytest.mark.spec("3.6")
+@pytest.mark.parametrize(("glob", "path", "fits"), TABLE)
+def test_globs(glob: str, path: str, fits: bool) -> None:
+    assert matches(path, glob) is fits
+
+
+@pytest.mark.spec("3.6")
+def test_paths_no_glob_covers_are_outside() -> None:
+    changed = ["tests/a.py", "src/auth/x.py", "setup.cfg", "docs/a.md"]
+
+    assert outside(changed, ["src/**", "tests/**"]) == ("docs/a.md", "setup.cfg")
+
+
+def test_without_a_scope_nothing_is_outside() -> None:
+    assert outside(["a", "b/c"], []) == ()
+
+
+def test_the_last_glob_that_matches_has_the_say() -> None:
+    globs = ["src/**", "!src/secret/**", "src/secret/open.py"]
+
+    assert covered("src/a.py", globs)
+    assert not covered("src/secret/a.py", globs)
+    assert covered("src/secret/open.py", globs)
+
+
+def test_many_stars_stay_cheap() -> None:
+    assert not matches("a/" * 200 + "b", "**/a/" * 60 + "c")
+    assert not matches("a" * 5000, "a*" * 200 + "b")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c.py"]), min_size=1, max_size=6))
+def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
+    path = "/".join(parts)
+
+    assert matches(path, path)
+    assert matches(path, "**")
+    assert outside([path], [parts[0]]) == ()
