@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from yaoki.agents import find_agent, play
 from yaoki.agents.asking import question_in
@@ -428,7 +429,7 @@ ASKS = [
     ("Are you sure you want to continue connecting (yes/no/[fingerprint])?", True),
     ("bob's password:", True),
     ("Password for https://example.org:", True),
-    ("Enter passphrase for key:", False),
+    ("Enter passphrase for key '/home/bob/.ssh/id':", True),
     ("Press any key to continue", True),
     ("Press Enter to continue...", True),
     ("Do you want to proceed?", False),
@@ -450,7 +451,7 @@ def test_a_last_line_that_waits_for_a_person_is_a_question(line: str, always: bo
     text = f"long ago\n\nabout a.txt\n{line}"
 
     asked = question_in(text, input_only=False)
-    assert asked == f"about a.txt\n{line.strip()}" or "passphrase" in line
+    assert asked == f"about a.txt\n{line.strip()}"
     assert bool(question_in(text, input_only=True)) is always
     assert question_in(f"{text}\nand so I went on", input_only=False) == ""
 
@@ -466,8 +467,8 @@ def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(stage: Stage) -> None
     exit_ = stage.play(python("print('Apply to prod? [y/N] ', end=''); input()"))
 
     assert exit_.code == 1
-    # The traceback of the failed input is the last word, so the question is not.
-    assert exit_.question == ""
+    assert exit_.error.endswith("EOFError: EOF when reading a line")
+    assert exit_.question == "Apply to prod? [y/N]"
 
 
 @pytest.mark.spec("3.9")
@@ -501,6 +502,17 @@ def test_a_question_is_seen_while_the_agent_waits(stage: Stage) -> None:
 
 def test_the_player_knows_exactly_the_acts_that_are_checked() -> None:
     assert set(play.ACTS) == set(ACTS)
+
+
+@pytest.mark.spec("12.2")
+def test_the_rehearsal_page_shows_a_scenario_that_works_and_names_every_act() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rehearsal.md").read_text(encoding="utf-8")
+    example = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+
+    scenario = check_scenario(example["agents"]["actor"]["options"])
+
+    assert [len(acts) for acts in scenario["tasks"]["password"]] == [2, 1]
+    assert [act for act in ACTS if f"`{act}`" not in page] == []
 
 
 @pytest.mark.spec("12.2")

@@ -21,16 +21,17 @@ from yaoki.system import MARK, ShimProcesses, birth
 PATH = os.environ["PATH"]
 PROCESSES = ShimProcesses()
 
-# Four processes: itself, a child, a child in its own session, a daemon nobody waits for.
+# Four processes: itself, a child without environment, a child in its own session, and a
+# daemon nobody waits for.
 FAMILY = """
 import os, signal, sys, time
 def note():
     with open("pids", "a") as file: print(os.getpid(), file=file)
-def sleeper():
+def sleeper(env=os.environ):
     note()
-    os.execvp("sleep", ["sleep", "60"])
+    os.execvpe("sleep", ["sleep", "60"], env)
 if "stubborn" in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if os.fork() == 0: sleeper()
+if os.fork() == 0: sleeper({})
 if os.fork() == 0: os.setsid(); sleeper()
 if os.fork() == 0:
     os.setsid()
@@ -49,6 +50,7 @@ import pathlib, sys, time
 from yaoki.ports import Launch
 from yaoki.system import ShimProcesses
 folder, place, code = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+print("ready", flush=True)
 while not (place / "go").exists(): time.sleep(0.001)
 ShimProcesses().start(folder, Launch(("sh", "-c", code), str(place), {}))
 print("started", flush=True)
@@ -125,6 +127,11 @@ def shim_of(folder: Path) -> int:
 def worker(folder: Path, place: Path, code: str) -> "subprocess.Popen[bytes]":
     argv = [sys.executable, "-c", WORKER, str(folder), str(place), code]
     return subprocess.Popen(argv, stdout=subprocess.PIPE)
+
+
+def next_word(process: "subprocess.Popen[bytes]") -> str:
+    assert process.stdout
+    return process.stdout.readline().decode().strip()
 
 
 def put_away(process: "subprocess.Popen[bytes]") -> None:
@@ -340,8 +347,9 @@ def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, pl
 def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
     code = "echo once >> ran; exec sleep 60"
     workers = [worker(folder, place, code) for _ in range(3)]
+    assert [next_word(boss) for boss in workers] == ["ready"] * 3
     (place / "go").touch()
-    told = [boss.stdout.readline() for boss in workers if boss.stdout]
+    assert [next_word(boss) for boss in workers] == ["started"] * 3
     PROCESSES.start(folder, shell(place, code))
 
     until(lambda: (place / "ran").exists())
@@ -350,7 +358,6 @@ def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
     PROCESSES.end(folder, "stop")
     PROCESSES.start(folder, shell(place, code))
 
-    assert told == [b"started\n"] * 3
     assert (place / "ran").read_text() == "once\n"
 
 
@@ -453,7 +460,10 @@ ignored = [n for n in signal.valid_signals() if signal.getsignal(n) == signal.SI
 print(os.getpid() == os.getsid(0) == os.getpgid(0), sorted(os.listdir("/proc/self/fd"))[:3],
       len(os.listdir("/proc/self/fd")), ignored, signal.pthread_sigmask(0, []), os.getcwd())
 """
-    carried(folder, python(place, code))
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
+    PROCESSES.start(folder, python(place, code))
+    signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    exited(folder)
 
     # Python itself ignores these two, and the listing of descriptors is one itself.
     own = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -463,13 +473,14 @@ print(os.getpid() == os.getsid(0) == os.getpgid(0), sorted(os.listdir("/proc/sel
 
 @pytest.mark.spec("14.2")
 def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> None:
-    secret = "correct horse battery staple"
-    launch = Launch(("true",), str(place), {"PATH": PATH, "TOKEN": secret})
-    carried(folder, launch)
+    secret = b"correct horse battery staple"
+    given = {"PATH": PATH, "TOKEN": secret.decode()}
+    PROCESSES.start(folder, Launch(("sh", "-c", "touch on; sleep 60"), str(place), given))
+    until((place / "on").exists)
+    until(lambda: not (folder / "launch.json").exists())
+    assert PROCESSES.end(folder, "stop").phase == "exited"
 
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    assert len(files) > 4
-    assert not [file for file in files if secret.encode() in file.read_bytes()]
+    assert not [file for file in folder.iterdir() if secret in file.read_bytes()]
     assert folder.stat().st_mode & 0o077 == 0
 
 

@@ -21,7 +21,6 @@ from yaoki.system import (
     machine_id,
     memory_free,
     run,
-    state_home,
     write_atomically,
 )
 from yaoki.system.machine import own_machine_id

@@ -11,7 +11,7 @@ QUESTION_CHARS_MAX = 1000
 _INPUT = re.compile(
     r"(?:[\[(](?:y(?:es)?/no?|y/n/\w{1,6})(?:/\[?\w{1,12}\]?)?[\])]\s{0,2}[?:>]?"
     r"|^press (?:any key|enter|return|y)\b.{0,60}"
-    r"|(?:^|\s)(?:password|passphrase|username|otp)(?: for [^:]{1,120})?:"
+    r"|(?:^|\s)(?:password|passphrase|username|otp)(?: for .{1,200})?:"
     r"|\(yes/no(?:/\[fingerprint\])?\)\?)\s{0,4}$",
     re.IGNORECASE,
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from yaoki.agents.asking import question_in
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of
-from yaoki.agents.logs import ERR, modified_s, newest, tail
+from yaoki.agents.logs import ERR, modified_s, tail, written
 from yaoki.agents.result import RESULT, Result, read_result
 from yaoki.core.display import plain
 from yaoki.core.environment import BASIC, allowed
@@ -78,7 +78,7 @@ class CommandAgent:
     def question(self, folder: Path) -> str:
         asked = read_result(folder).question
         if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
-            asked = _last_words(folder, input_only=False)
+            asked = _last_words(written(folder)[:1], input_only=False)
         return mask(asked, secret_values(self._environ))
 
 
@@ -187,14 +187,14 @@ def _error(errors: str, result: Result, secrets: tuple[str, ...]) -> str:
 
 
 def _asked(folder: Path, look: Look) -> str:
-    """A clean end is not a wait, unless the very last line reads an answer."""
+    """A clean end is not a wait, unless the very last line reads an answer.
+
+    Both channels count: with its input closed an agent asks on one and complains on the other.
+    """
     clean = look.phase == "exited" and look.code == 0 and not look.ended_by
-    return _last_words(folder, input_only=clean)
+    return _last_words(written(folder), input_only=clean)
 
 
-def _last_words(folder: Path, *, input_only: bool) -> str:
-    for file in newest(folder):
-        asked = question_in(plain(tail(file, ERROR_CHARS_MAX)), input_only=input_only)
-        if asked:
-            return asked
-    return ""
+def _last_words(logs: tuple[Path, ...], *, input_only: bool) -> str:
+    words = (question_in(plain(tail(log, LOG_BYTES_READ)), input_only=input_only) for log in logs)
+    return next(filter(None, words), "")

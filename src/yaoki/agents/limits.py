@@ -45,7 +45,7 @@ _ERROR_LINE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A bare number proves nothing: "error: expected 401, got 200" is about the agent's own task.
-_STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,12}"
+_STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,6}"
 _RATE = re.compile(
     _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit|hit your limit",
     re.IGNORECASE,

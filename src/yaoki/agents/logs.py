@@ -35,11 +35,10 @@ def tail(file: Path, limit: int) -> str:
         return ""
 
 
-def newest(folder: Path) -> tuple[Path, ...]:
-    """The log written to last; both when that cannot be told."""
-    times = {file: _modified_ns(file) for file in (folder / OUT, folder / ERR)}
-    last = max(times.values())
-    return tuple(file for file, at in times.items() if at == last and at)
+def written(folder: Path) -> tuple[Path, ...]:
+    """The logs that hold something, the one written to last first."""
+    logs = [file for file in (folder / OUT, folder / ERR) if _modified_ns(file)]
+    return tuple(sorted(logs, key=_modified_ns, reverse=True))
 
 
 def modified_s(folder: Path) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -85,13 +86,19 @@ def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], runner: Runne
         **spec.env,
     }
     return Launch(
-        argv=("/bin/sh", "-c", spec.shell) if spec.shell else tuple(filled),
+        argv=(*_shell(env), spec.shell) if spec.shell else tuple(filled),
         cwd=str(cwd),
         env=env,
         deadline=spec.timeout,
         lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
     )
+
+
+def _shell(env: Mapping[str, str]) -> tuple[str, ...]:
+    """In `mypy src | tail` the failure must count, and only bash can say so everywhere."""
+    bash = shutil.which("bash", path=env.get("PATH"))
+    return (bash, "-o", "pipefail", "-c") if bash else ("/bin/sh", "-c")
 
 
 # ------------------------------------------------------------------ judging

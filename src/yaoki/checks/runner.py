@@ -54,6 +54,13 @@ class Runner:
         """Start it and stay until it ended, whoever ends it."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._processes.start(folder, launch)
+        try:
+            return self._stay(folder)
+        except BaseException:  # an interrupt, too, must leave no process behind
+            self._processes.end(folder, "stop")
+            raise
+
+    def _stay(self, folder: Path) -> Ran:
         pause, clock = PAUSE_MIN, SystemClock()
         while (look := self._processes.look(folder)).phase == "running":
             if self._stop():

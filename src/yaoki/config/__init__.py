@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.config.reader import Notes, settings_of
+from yaoki.config.notes import Notes
+from yaoki.config.reader import settings_of
 from yaoki.config.show import flat
 from yaoki.core.settings import Settings
 from yaoki.errors import SettingsInvalid
@@ -26,7 +27,11 @@ VARIABLE = "YAOKI_CONFIG"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, every value by its dotted key, and where each comes from."""
+    """The settings, every value by its dotted key, and where each comes from.
+
+    An origin is the file's name, `default`, or `derived`: nobody wrote the value, and it
+    follows from others that somebody wrote.
+    """
 
     settings: Settings
     values: Mapping[str, Any]
@@ -48,8 +53,11 @@ def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded
 
 
 def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loaded:
-    values = flat(settings)
-    origin = {key: settings.source if key in given else "default" for key in values}
+    values, usual = flat(settings), flat(Settings())
+    origin = {
+        key: settings.source if key in given else "default" if value == usual[key] else "derived"
+        for key, value in values.items()
+    }
     return Loaded(settings, values, origin, file)
 
 
@@ -72,12 +80,10 @@ def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def _mentions(shared: Path) -> bool:
-    """Does it hold settings of ours?  Only a file that looks so is read, and then must be right."""
-    if not shared.is_file():
+    """Does it hold settings of ours?  A file without our name is none of our business."""
+    if not shared.is_file() or b"yaoki" not in _bytes(shared, shared.name):
         return False
-    return (
-        re.search(rb"^\s*\[+\s*tool\s*\.\s*yaoki\b", _bytes(shared, shared.name), re.M) is not None
-    )
+    return bool(_table(shared, shared.name))
 
 
 def _bytes(file: Path, name: str) -> bytes:
@@ -99,9 +105,12 @@ def _table(file: Path, name: str) -> dict[str, Any]:
         raise _refused(name, f"{name}: byte {fault.start} is not UTF-8") from fault
     except (tomllib.TOMLDecodeError, RecursionError) as fault:
         raise _refused(name, _syntax(name, str(fault))) from fault
-    if file.name == "pyproject.toml":
-        inner = table.get("tool", {}).get("yaoki", {})
-        return inner if isinstance(inner, dict) else {"tool.yaoki": inner}
+    if file.name != "pyproject.toml":
+        return table
+    for key in ("tool", "yaoki"):
+        table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise _refused(name, f"{name}: {key} must be a table")
     return table
 
 

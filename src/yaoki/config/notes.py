@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
@@ -99,6 +98,6 @@ def scalar_defect(about: Field[Any], value: Any) -> str:
         if words and value not in words:
             return f"must be {' or '.join(words)}, not {value!r}{did_you_mean(value, words)}"
         return "holds a NUL" if "\0" in value else ""
-    if wanted is not bool and not bounds["low"] <= value <= bounds["high"] or value != value:
+    if wanted is not bool and not bounds["low"] <= value <= bounds["high"]:
         return f"must be from {bounds['low']:g} to {bounds['high']:g}, not {value!r}"
-    return "" if math.isfinite(value) else "must be a finite number"
+    return ""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from yaoki.config.notes import Notes, keys_of
@@ -46,8 +49,9 @@ def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
         else:
             notes.unknown(name, KEYS, {})
     settings = Settings(**made)
+    settings = replace(settings, limits=_fitted(settings.limits, notes))
     _chain(settings, notes)
-    _times(settings.limits, notes)
+    _order(settings.limits, notes)
     return settings
 
 
@@ -67,12 +71,28 @@ def _chain(settings: Settings, notes: Notes) -> None:
             notes.add("agent", f"unknown agent {name!r}{near}")
 
 
-def _times(limits: Limits, notes: Notes) -> None:
-    """Each time must leave room for the one before it."""
-    for lower, upper in zip(TIMES, TIMES[1:], strict=False):
+def _fitted(limits: Limits, notes: Notes) -> Limits:
+    """Times that nobody wrote give way to the ones above them."""
+    made: dict[str, Any] = {}
+    above = math.inf
+    for name in reversed(tuple(TIMES)):
+        share, floor = TIMES[name]
+        above = made[name] = _fit(getattr(limits, name), above * share, floor, name, notes)
+    return replace(limits, **made)
+
+
+def _fit(value: float, room: float, floor: float, name: str, notes: Notes) -> float:
+    given = f"limits.{name}" in notes.given
+    return value if given else max(min(value, room), min(value, floor))
+
+
+def _order(limits: Limits, notes: Notes) -> None:
+    """Times that somebody wrote must be in order, with one another and with the defaults."""
+    for lower, upper in pairwise(TIMES):
         low, high = getattr(limits, lower), getattr(limits, upper)
-        last = upper == TIMES[-1]
-        if high > low or (last and high == low):
+        last, floor = upper == "deadline_s", TIMES[lower][1]
+        floored = f"limits.{lower}" not in notes.given and low == floor
+        if high > low or floored or (last and high == low):
             continue
         word = "not be below" if last else "be above"
         said = f"{_shown(upper, high, notes)} must {word} {_shown(lower, low, notes)}"
@@ -80,5 +100,5 @@ def _times(limits: Limits, notes: Notes) -> None:
 
 
 def _shown(name: str, value: float, notes: Notes) -> str:
-    default = "" if f"limits.{name}" in notes.given else ", the default"
-    return f"limits.{name} ({value:g}{default})"
+    aside = "" if f"limits.{name}" in notes.given else ", not given"
+    return f"limits.{name} ({value:g}{aside})"

@@ -114,8 +114,8 @@ def _causes(raw: Any, retry: Retry, notes: Notes) -> dict[Kind, Cause]:
 def _cause(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Cause:
     read = notes.section(CauseKeys, raw, dotted, also=("backoff",))
     given = raw if isinstance(raw, dict) else {}
-    waits = (
-        _backoff(given["backoff"], f"{dotted}.backoff", base, notes) if "backoff" in given else None
-    )
+    waits = None
+    if "backoff" in given:
+        waits = _backoff(given["backoff"], f"{dotted}.backoff", base, notes)
     most = read.max_retries if "max_retries" in given else None
     return Cause(most, waits, read.modification_hint)

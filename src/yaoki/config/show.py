@@ -1,4 +1,4 @@
-"""Every setting by its dotted key, as a file would write it: for `config show` and the reference."""
+"""Every setting by its dotted key, as a file would write it."""
 
 from __future__ import annotations
 
@@ -47,11 +47,3 @@ def _backoff(dotted: str, backoff: Backoff) -> Iterator[tuple[str, Any]]:
     yield f"{dotted}.max_delay_ms", backoff.maximum.total_seconds() * 1_000
     yield f"{dotted}.multiplier", backoff.multiplier
     yield f"{dotted}.jitter", backoff.jitter
-
-
-def sections() -> Iterator[tuple[str, str, str]]:
-    """Key, default and meaning of every documented setting."""
-    settings = Settings()
-    for holder in ("retry", *SECTIONS):
-        for name, about in keys_of(type(getattr(settings, holder))).items():
-            yield f"{holder}.{name}", repr(about.default), about.metadata["doc"]

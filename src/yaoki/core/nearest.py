@@ -12,7 +12,7 @@ WORD_MAX = 200
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The most similar known word; empty when none is similar."""
-    words = list(known)
+    words = [str(one) for one in known]
     if len(words) > KNOWN_MAX or len(word) > WORD_MAX:
         return ""
     return next(iter(get_close_matches(word, words, n=1)), "")

@@ -167,8 +167,17 @@ class Limits:
     ageing_s: float = seconds(600.0, "waiting this long raises a task's priority by one")
 
 
-# Each must be below the next; the last pair may be equal.
-TIMES = ("heartbeat_s", "lease_s", "hang_warning_s", "hang_s", "deadline_s")
+# Each must be below the next; the last pair may be equal.  One that nobody wrote gives way to the
+# next: to this share of it, though a claim is never made so short that a busy machine loses it.
+TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "heartbeat_s": (1 / 6, 0.0),
+        "lease_s": (1 / 2, 6.0),
+        "hang_warning_s": (1 / 2, 0.0),
+        "hang_s": (1.0, 0.0),
+        "deadline_s": (1.0, 0.0),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

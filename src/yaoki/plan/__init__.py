@@ -49,20 +49,24 @@ def parse_plan(text: str, name: str, settings: Settings) -> Plan:
     if raw is None and not defects.found:
         defects.note((), "the plan is empty", (1, 1))
     if raw is None:
-        raise _refused(name, defects.lines())
+        raise _refused(name, defects.lines(), len(defects.found))
     made = draft(raw, settings, defects)
     judge(made)
-    lines = [*defects.lines(), *made.below.lines()]
-    if lines:
-        raise _refused(name, lines)
+    if number := len(defects.found) + len(made.below.found):
+        raise _refused(name, (*defects.lines(), *made.below.lines()), number)
     return build(made, text)
 
 
-def _refused(name: str, lines: Sequence[str]) -> PlanInvalid:
-    number = f"{len(lines)} defects" if len(lines) != 1 else "1 defect"
+def _refused(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:
     return PlanInvalid(
-        f"{name}: {number}, nothing was stored", hint=f"yaoki validate {name}", defects=lines
+        f"{name}: {_counted(number)}, nothing was stored",
+        hint=f"yaoki validate {name}",
+        defects=lines,
     )
+
+
+def _counted(number: int) -> str:
+    return "1 defect" if number == 1 else f"{number} defects"
 
 
 def check_settings(settings: Settings) -> None:
@@ -73,10 +77,9 @@ def check_settings(settings: Settings) -> None:
 
     made = draft({}, settings, Defects(""))
     judge(made)
-    lines = made.below.lines()
-    if lines:
-        sentence = f"{settings.source}: {len(lines)} defects in agents and checks"
-        raise SettingsInvalid(sentence, hint="yaoki config show", defects=lines)
+    if made.below.found:
+        sentence = f"{settings.source}: {_counted(len(made.below.found))}, nothing was started"
+        raise SettingsInvalid(sentence, hint=f"mend {settings.source}", defects=made.below.lines())
 
 
 def plan_schema() -> dict[str, Any]:

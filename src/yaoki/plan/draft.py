@@ -82,7 +82,7 @@ def draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
         below=below,
         agents={**agents, **plan.agents},
         checks={**checks, **plan.checks},
-        tasks=tuple(_placed(plan)),
+        tasks=tuple(sorted(_placed(plan), key=lambda one: (one.final, defects.place(one.path)))),
         agent_names=_names(defects, below, "agents", {**agents, **plan.agents}),
         check_names=_names(defects, below, "checks", {**checks, **plan.checks}),
     )
@@ -106,7 +106,7 @@ def _shaped_all(
 
 
 def _placed(plan: PlanModel) -> Iterator[Placed]:
-    """The tasks in the order in which they are numbered."""
+    """Every task with its place; they are numbered in the order of the file, final ones last."""
     for n, task in enumerate(plan.tasks):
         yield Placed(("tasks", n), task, task.phase)
     for p, phase in enumerate(plan.phases):

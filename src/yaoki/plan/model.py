@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings import MILLISECONDS_MAX, RETRIES_MAX, RETRYABLE
 from yaoki.plan.fields import (
     Argv,
@@ -40,9 +41,10 @@ def known_kind(value: Any) -> Any:
 
 def known_preset(value: Any) -> Any:
     if isinstance(value, str) and value not in ("command", "scripted"):
+        near = did_you_mean(value, ("command", "scripted"))
         raise refusal(
-            f"unknown preset {value!r}; this version has 'command' (any command line, given by "
-            "command:) and 'scripted'"
+            f"unknown preset {value!r}{near}; this version has 'command' (any command line, given "
+            "by command:) and 'scripted'"
         )
     return value
 

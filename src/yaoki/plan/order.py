@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from yaoki.core.graph import circle
 from yaoki.plan.defects import Path
@@ -10,8 +10,10 @@ from yaoki.plan.draft import Draft, Placed
 
 NEEDS_MAX = 500_000
 CIRCLES_MAX = 20
+SHOWN_MAX = 20
 
 Needs = dict[str, tuple[str, ...]]
+Written = dict[Path, tuple[str, list[str]]]
 
 
 def judge(draft: Draft) -> None:
@@ -21,8 +23,8 @@ def judge(draft: Draft) -> None:
     for placed in draft.tasks:
         _needs(draft, placed, names, final)
     if not _too_many(draft):
-        needs = {name: list(wanted) for name, wanted in needs_of(draft).items()}
-        _circles(draft, needs, {placed.task.id: placed.path for placed in draft.tasks}, "tasks")
+        written: Written = {p.at(): (p.task.id, p.task.needs) for p in draft.tasks}
+        _circles(draft, needs_of(draft), written, "tasks")
 
 
 def _needs(draft: Draft, placed: Placed, names: set[str], final: set[str]) -> None:
@@ -56,8 +58,9 @@ def _phases(draft: Draft) -> None:
         draft.refer_all("phase", (*at, "needs"), phase.needs, names)
     for placed in draft.tasks:
         _phase_of(draft, placed, names)
-    needs = {phase.id: list(phase.needs) for phase in phases if phase.id}
-    _circles(draft, needs, {p.id: ("phases", n) for n, p in enumerate(phases)}, "phases")
+    needs = {phase.id: tuple(phase.needs) for phase in phases if phase.id}
+    written: Written = {("phases", n): (phase.id, phase.needs) for n, phase in enumerate(phases)}
+    _circles(draft, needs, written, "phases")
 
 
 def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
@@ -77,7 +80,11 @@ def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
 
 def needs_of(draft: Draft) -> Needs:
     """The needs of each task, by name: its own, those of its phase, those of a final task."""
-    found = {p.task.id: tuple(dict.fromkeys(p.task.needs)) for p in draft.tasks if p.task.id}
+    found: Needs = {}
+    for placed in draft.tasks:
+        if placed.task.id:
+            own = found.get(placed.task.id, ())
+            found[placed.task.id] = tuple(dict.fromkeys((*own, *placed.task.needs)))
     for members, before in _groups(draft):
         inside = {placed.task.id for placed in members}
         for placed in members:
@@ -124,24 +131,22 @@ def _too_many(draft: Draft) -> bool:
 # ------------------------------------------------------------------ circles
 
 
-def _circles(
-    draft: Draft, needs: dict[str, list[str]], places: Mapping[str, Path], what: str
-) -> None:
+def _circles(draft: Draft, needs: Needs, written: Written, what: str) -> None:
     """Show each circle once: after one is found, a link of it is dropped and the search goes on."""
     known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
     for _ in range(CIRCLES_MAX):
         path = circle(known)
         if path is None:
             return
-        start, following = path[0], path[1]
-        reason = f"{what} need each other in a circle: {' needs '.join(path)}"
-        draft.defects.add(_link(draft, places[start], following), reason)
-        known[start] = [need for need in known[start] if need != following]
+        reason = f"{what} need each other in a circle: {' needs '.join(path[:SHOWN_MAX])}"
+        rest = "" if len(path) <= SHOWN_MAX else f" and {len(path) - SHOWN_MAX} more"
+        draft.defects.add(_link(written, path[0], path[1]), reason + rest)
+        known[path[0]] = [need for need in known[path[0]] if need != path[1]]
 
 
-def _link(draft: Draft, place: Path, following: str) -> Path:
-    """The very word that closes the circle, where it is written."""
-    for placed in draft.tasks:
-        if placed.path == place and following in placed.task.needs:
-            return placed.at("needs", placed.task.needs.index(following))
-    return (*place, "needs") if (*place, "needs") in draft.defects.positions else place
+def _link(written: Written, start: str, following: str) -> Path:
+    """The very word that closes the circle, or the task when the link comes from its phase."""
+    for path, (name, needs) in written.items():
+        if name == start and following in needs:
+            return (*path, "needs", needs.index(following))
+    return next(path for path, (name, _) in written.items() if name == start)

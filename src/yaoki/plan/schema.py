@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from yaoki.plan.model import PlanModel
 
-_REQUIRED = {"TaskModel": ["id"], "PhaseModel": ["id"], "FileModel": ["path"]}
+REFERENCE = re.compile(r"#/\$defs/(\w+)Model")
+_REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"]}
 
 
 def schema() -> dict[str, Any]:
     made = _plain(PlanModel.model_json_schema())
-    parts = made.pop("$defs")
-    parts["CheckModel"]["properties"]["onFailure"] = parts["CheckModel"]["properties"]["on_failure"]
+    parts = {name.removesuffix("Model"): part for name, part in made.pop("$defs").items()}
+    parts["Check"]["properties"]["onFailure"] = parts["Check"]["properties"]["on_failure"]
     for name, keys in _REQUIRED.items():
         parts[name]["required"] = keys
     return {
@@ -29,7 +31,7 @@ def _plain(part: Any, named: bool = False) -> Any:
     if isinstance(part, list):
         return [_plain(item) for item in part]
     if isinstance(part, str):
-        return part.replace("#/$defs/", "#/definitions/")
+        return REFERENCE.sub(r"#/definitions/\1", part)
     if not isinstance(part, dict):
         return part
     return {

@@ -17,6 +17,7 @@ import yaml
 from yaoki.plan.defects import Defects, Path, Position
 
 BYTES_MAX = 8 << 20
+VALUES_MAX = 500_000
 DEPTH_MAX = 64
 NUMBER_MAX = 40
 
@@ -102,7 +103,9 @@ class Reader:
     def value(self, event: Any, path: Path, depth: int) -> Any:
         self.defects.positions[path] = _where(event)
         if depth > DEPTH_MAX:
-            raise Unreadable(_where(event), f"nested deeper than {DEPTH_MAX} levels", path)
+            raise Unreadable(_where(event), f"nested deeper than {DEPTH_MAX} levels", path[:3])
+        if len(self.defects.positions) > VALUES_MAX:
+            raise Unreadable(_where(event), f"more values than the limit of {VALUES_MAX}", path)
         self.refuse_magic(event, path)
         match event:
             case yaml.MappingStartEvent():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from yaoki.workspace.merging import MergeResult
 from yaoki.workspace.repository import Repository, open_repository, resolve_base
 from yaoki.workspace.snapshots import Restored, Snapshot
 from yaoki.workspace.workspace import GitWorkspace
 
 __all__ = [
     "GitWorkspace",
-    "MergeResult",
     "Repository",
     "Restored",
     "Snapshot",

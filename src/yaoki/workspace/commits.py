@@ -16,7 +16,7 @@ MARKERS = ("<<<<<<< ", ">>>>>>> ")
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedTree:
     """A merge as a tree; with conflicts the files hold git's markers."""
 
     tree: str
@@ -33,12 +33,12 @@ class Commits:
         links = [word for parent in parents for word in ("-p", parent)]
         return self._git.text("commit-tree", *links, tree, given=message.encode())
 
-    def merge(self, ours: str, theirs: str) -> Merged:
+    def merge(self, ours: str, theirs: str) -> MergedTree:
         args = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
         tree, *rest = self._git.run(*args, ok=(0, 1)).out.split(b"\0")
         paths = rest[: rest.index(b"")] if b"" in rest else rest
         names = dict.fromkeys(readable(os.fsdecode(path)) for path in paths)
-        return Merged(tree.decode("ascii"), tuple(names))
+        return MergedTree(tree.decode("ascii"), tuple(names))
 
     def base(self, one: str, other: str) -> str:
         """The newest commit both have; empty when they have none."""

@@ -75,7 +75,7 @@ def invoke(
     except Fault as fault:
         if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
             raise GitMissing("git is not installed", hint="install git 2.38 or newer") from fault
-        raise
+        raise GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint) from fault
 
 
 class Git:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaoki.core.model import Run, Task
-from yaoki.errors import NotNow, Unknown
+from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content, Held, readable
@@ -29,11 +29,15 @@ LABELS_MAX = 1000
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """From where a worktree's content is measured: its HEAD, and the attempt's base."""
+    """From where a worktree's content is measured: its HEAD, and the attempt's base.
+
+    `kept` is what an earlier call kept of the same attempt.
+    """
 
     start: Commit
     base: Commit
     grown: bool
+    kept: Commit | None
 
     @property
     def parent(self) -> Commit:
@@ -68,18 +72,20 @@ class Keeping:
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""
         found = self._worktrees.find(task.id)
+        known = [
+            commit.sha for commit in self._refs.commits(found.head, task_ref(task.id)) if commit
+        ]
         if found.there and not found.unfinished:
-            self._save(task, self.whole(task, found, submodules=True), why)
-        for commit in self._refs.commits(found.head, task_ref(task.id)):
-            if commit:
-                self._save(task, commit.sha, why)
+            known.insert(0, self.whole(task, found, submodules=True))
+        for commit in dict.fromkeys(known):
+            self._save(task, commit, why)
 
     def whole(self, task: Task, found: Worktree, *, submodules: bool = False) -> str:
         """A commit of what the worktree holds now; index, files and branch stay as they are.
 
         Of a submodule it only has the link, so its files can be saved beside it.
         """
-        ground = self._ground(found, task, "")
+        ground = self._ground(found, task, task.work.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
             head = self._commit(task, held.tree, ground)
@@ -94,14 +100,15 @@ class Keeping:
 
     def _ground(self, found: Worktree, task: Task, base: str) -> Ground:
         """HEAD wherever the agent left it; the branch when there is no HEAD; else the base."""
-        revisions = (found.head, task_ref(task.id), base or task.work.base, run_ref(task.run_id))
-        head, tip, known, run_head = self._refs.commits(*revisions)
+        attempt = work_ref(task.id, f"{task.attempt}")
+        revisions = (found.head, task_ref(task.id), base, run_ref(task.run_id), attempt)
+        head, tip, known, run_head, kept = self._refs.commits(*revisions)
         start = head or tip or known or run_head
         if start is None:
-            raise Unknown(f"there is no commit that {task.id} started from", hint="yaoki doctor")
+            raise GitFailed(f"there is no commit that {task.id} started from")
         if known is None:
-            return Ground(start, start, grown=True)
-        return Ground(start, known, self._refs.contains(known.sha, start.sha))
+            return Ground(start, start, True, kept)
+        return Ground(start, known, self._refs.contains(known.sha, start.sha), kept)
 
     def _held(self, found: Worktree, index: Path, ground: Ground) -> Held:
         if not found.there:
@@ -113,7 +120,7 @@ class Keeping:
         """The commit that holds this tree; one made before a crash is found again."""
         if tree == ground.parent.tree:
             return ground.parent.sha
-        kept = self._refs.commits(work_ref(task.id, f"{task.attempt}"))[0]
+        kept = ground.kept
         if kept and (kept.tree, kept.parents) == (tree, (ground.parent.sha,)):
             return kept.sha
         message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
@@ -131,7 +138,7 @@ class Keeping:
 
     def _save(self, task: Task, commit: str, why: str) -> None:
         """Give the commit a ref of its own unless one that stays has it already."""
-        if not self._refs.holding(commit, f"{WORK}/{task.id}", run_ref(task.run_id)):
+        if not self._stays(task, commit):
             ref = self._free_ref(task, commit, why)
             self._refs.move(Move(ref, commit), why="yaoki: secure")
 
@@ -143,22 +150,21 @@ class Keeping:
             ref = work_ref(task.id, first if n == 1 else f"{first}-{n}")
             if ref not in taken or self._refs.contains(taken[ref], commit):
                 return ref
-        raise NotNow(
-            f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times", hint="yaoki prune"
-        )
+        raise GitFailed(f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times")
 
     def tidy(self, task: Task, *others: str) -> None:
         """Delete the task's branch and helper refs where refs that stay hold their commits."""
         names = (task_ref(task.id), *others)
-        there = zip(names, self._refs.commits(*names), strict=True)
-        stays = (f"{WORK}/{task.id}", run_ref(task.run_id))
-        gone = [
-            Move(name, "", commit.sha)
-            for name, commit in there
-            if commit and self._refs.holding(commit.sha, *stays)
-        ]
+        found = self._refs.commits(*names)
+        there = {name: c.sha for name, c in zip(names, found, strict=True) if c}
+        held = {sha for sha in set(there.values()) if self._stays(task, sha)}
+        gone = [Move(name, "", sha) for name, sha in there.items() if sha in held]
         if gone:
             self._refs.move(*gone, why="yaoki: release")
+
+    def _stays(self, task: Task, commit: str) -> bool:
+        """Is it reachable from a ref that outlives the worktree?"""
+        return bool(self._refs.holding(commit, f"{WORK}/{task.id}", run_ref(task.run_id)))
 
     def saved(self) -> list[SavedWork]:
         """All kept work, oldest first."""

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed, NotNow
+from yaoki.ports import Merged
 from yaoki.workspace.commits import Commits, message, signed
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of
 
 RACES_MAX = 5
 
 
-@dataclass(frozen=True, slots=True)
-class MergeResult:
-    """Where the run's work is now.  `how`: already, created, fast-forward or merge."""
-
-    branch: str
-    commit: str
-    how: str
-
-
 class Merging:
+    """Merges by moving a ref; the files of a checkout are never ours to change."""
+
     def __init__(self, refs: Refs, commits: Commits) -> None:
         self._refs, self._commits = refs, commits
 
-    def merge(self, run: Run, words: str, into: str, force_ref: bool) -> MergeResult:
+    def merge(self, run: Run, words: str, into: str, force_ref: bool) -> Merged:
         """Move the branch by compare-and-swap, as often as somebody else moves it first."""
         branch = into or run.base_branch
         ref = self._commits.branch_ref(branch)
@@ -44,14 +36,14 @@ class Merging:
 
     def _result(
         self, run: Run, words: str, branch: str, head: Commit, target: Commit | None
-    ) -> MergeResult:
+    ) -> Merged:
         """What the merge would be; nothing is moved yet."""
         if target is None:
-            return MergeResult(branch, head.sha, "created")
+            return Merged(branch, head.sha, "created")
         if self._refs.contains(head.sha, target.sha):
-            return MergeResult(branch, target.sha, "already")
+            return Merged(branch, target.sha, "already")
         if self._refs.contains(target.sha, head.sha):
-            return MergeResult(branch, head.sha, "fast-forward")
+            return Merged(branch, head.sha, "fast-forward")
         merged = self._commits.merge(target.sha, head.sha)
         if merged.conflicts:
             raise NotNow(
@@ -61,9 +53,9 @@ class Merging:
         own = message(f"Merge {run.branch}: {run.goal}", Run=run.id)
         text = signed(words, Run=run.id) if words.strip() else own
         commit = self._commits.make(merged.tree, [target.sha, head.sha], text)
-        return MergeResult(branch, commit, "merge")
+        return Merged(branch, commit, "merge")
 
-    def _refuse_checked_out(self, run: Run, ref: str, result: MergeResult, force_ref: bool) -> None:
+    def _refuse_checked_out(self, run: Run, ref: str, result: Merged, force_ref: bool) -> None:
         """A branch moved under a checkout makes every file look changed back."""
         places = [] if force_ref else self._refs.checked_out(ref)
         if not places:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaoki.core.model import Kind, Run, Task
-from yaoki.ports import Candidate, Kept, Place, SavedWork
+from yaoki.ports import Candidate, Kept, Merged, Place, SavedWork
 from yaoki.system import disk_free
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content
@@ -16,7 +16,7 @@ from yaoki.workspace.guards import guards
 from yaoki.workspace.include import copy_included
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
-from yaoki.workspace.merging import MergeResult, Merging
+from yaoki.workspace.merging import Merging
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref
 from yaoki.workspace.repository import open_repository
 from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
@@ -156,7 +156,7 @@ class GitWorkspace:
 
     def merge(
         self, run: Run, *, message: str = "", into: str = "", force_ref: bool = False
-    ) -> MergeResult:
+    ) -> Merged:
         """Move the base branch, or `into`, to hold the run; never under a checkout unasked."""
         return self._merging.merge(run, message, into, force_ref)
 
@@ -170,6 +170,10 @@ class GitWorkspace:
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
         return guards(self.repository.common_dir)
+
+    def worktrees(self) -> frozenset[str]:
+        """The ids of the tasks that have a worktree on this machine."""
+        return self._worktrees.ids()
 
     def reachable(self, commit: str) -> bool:
         """Is there any ref that keeps this commit?"""

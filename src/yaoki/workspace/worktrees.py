@@ -17,7 +17,7 @@ from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.system import SystemClock
 from yaoki.workspace.git import Git, Site
-from yaoki.workspace.refs import part, task_ref
+from yaoki.workspace.refs import PART, part, task_ref
 
 LOCK_TRIES = 1200
 LOCK_PAUSE = timedelta(milliseconds=50)
@@ -79,6 +79,12 @@ class Worktrees:
         admins = self._git.common_dir.glob("worktrees/*/gitdir")
         admin = next((file.parent for file in admins if _names(file, path / ".git")), None)
         return Worktree(task_id, path, admin)
+
+    def ids(self) -> frozenset[str]:
+        """The tasks whose folder stands here; names with a dot are our own."""
+        if not self._root.is_dir():
+            return frozenset()
+        return frozenset(p.name for p in self._root.iterdir() if PART.fullmatch(p.name))
 
     def need(self, task_id: str) -> Worktree:
         """The worktree, ready for git; refused when it is gone."""

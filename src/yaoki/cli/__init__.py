@@ -1,0 +1,1 @@
+"""The command line: arguments in, one call, few lines out; no rules."""

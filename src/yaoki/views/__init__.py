@@ -1,0 +1,42 @@
+"""What any screen shows, as pure values: runs, tasks, the story of a run, and why."""
+
+from __future__ import annotations
+
+from yaoki.views.documents import (
+    SCHEMA,
+    entry_document,
+    explanation_document,
+    plan_document,
+    runs_document,
+    status_document,
+    status_schema,
+)
+from yaoki.views.plans import PlanView, TaskBound, plan_view
+from yaoki.views.story import failure_words, told
+from yaoki.views.tasks import RunView, TaskView, in_need, row_of, run_view, waiting_for
+from yaoki.views.why import Decision, Explanation, Try, explain
+
+__all__ = [
+    "SCHEMA",
+    "Decision",
+    "Explanation",
+    "PlanView",
+    "RunView",
+    "TaskBound",
+    "TaskView",
+    "Try",
+    "entry_document",
+    "explain",
+    "explanation_document",
+    "failure_words",
+    "in_need",
+    "plan_document",
+    "plan_view",
+    "row_of",
+    "run_view",
+    "runs_document",
+    "status_document",
+    "status_schema",
+    "told",
+    "waiting_for",
+]

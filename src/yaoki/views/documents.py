@@ -1,0 +1,202 @@
+"""The JSON documents of the command line; all carry the version of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.model import Reason, Stage, State
+from yaoki.core.status import Status
+from yaoki.ports import Entry
+from yaoki.views.plans import PlanView, TaskBound
+from yaoki.views.tasks import RunView, TaskView
+from yaoki.views.why import Decision, Explanation, Try
+
+SCHEMA = 1
+Document = dict[str, Any]
+
+
+def status_document(view: RunView) -> Document:
+    return {
+        "schema": SCHEMA,
+        **_run(view),
+        "tasks": [_task(task) for task in view.tasks],
+        "notes": [task.row.id for task in view.notes],
+        "next": view.next,
+    }
+
+
+def runs_document(views: Iterable[RunView]) -> Document:
+    return {"schema": SCHEMA, "runs": [_run(view) for view in views]}
+
+
+def _run(view: RunView) -> Document:
+    run = view.run
+    return {
+        "run": run.id,
+        "goal": run.goal,
+        "status": view.status.value,
+        "exit_code": view.exit_code,
+        "run_branch": run.branch,
+        "base_branch": run.base_branch,
+        "base": run.base,
+        "created_at": run.created_at.isoformat(),
+        "finished_at": _instant(run.summed_at),
+        "cancel_wanted": run.cancel_wanted,
+        "merged": run.merged or None,
+        "counts": dict(view.counts),
+    }
+
+
+def _task(view: TaskView) -> Document:
+    row = view.row
+    return {
+        "id": row.id,
+        "name": row.name,
+        "n": row.n,
+        "kind": row.kind,
+        "state": row.state.value,
+        "stage": row.stage,
+        "attempt": row.attempt,
+        "required": row.required,
+        "agent": row.agent or None,
+        "needs": list(view.needs),
+        "reason": view.reason or None,
+        "cause": view.cause or None,
+        "question": row.question or None,
+        "choices": list(view.choices),
+        "due_at": _instant(row.due_at),
+        "cancel_wanted": row.cancel_wanted,
+        "landed": row.landed or None,
+        "next": view.next or None,
+    }
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def explanation_document(held: Explanation) -> Document:
+    return {
+        "schema": SCHEMA,
+        "run": held.view.row.run_id,
+        "task": _task(held.view),
+        "headline": held.headline,
+        "waits_for": held.waits_for or None,
+        "decisions": [_decision(decision) for decision in held.decisions],
+        "attempts": [_try(one) for one in held.tries],
+        "proven": dict(held.proven),
+        "message": held.message or None,
+    }
+
+
+def _decision(held: Decision) -> Document:
+    return {
+        "at": held.at.isoformat(),
+        "attempt": held.attempt,
+        "decision": held.verdict,
+        "failure": held.failure,
+        "reasoning": held.reasoning,
+        "rule": held.rule,
+        "rule_words": held.rule_words,
+        "inputs": dict(held.inputs),
+        "otherwise": list(held.otherwise),
+    }
+
+
+def _try(held: Try) -> Document:
+    return {
+        "attempt": held.attempt,
+        "at": held.at.isoformat(),
+        "agent": held.agent or None,
+        "checks": dict(held.checks),
+        "ended": held.ended or None,
+    }
+
+
+def entry_document(entry: Entry) -> Document:
+    return {
+        "seq": entry.seq,
+        "at": entry.at.isoformat(),
+        "run": entry.run_id,
+        "task": entry.task_id or None,
+        "subtask": entry.subtask or None,
+        "attempt": entry.attempt,
+        "event": entry.event,
+        "data": dict(entry.data),
+    }
+
+
+def plan_document(view: PlanView) -> Document:
+    return {
+        "schema": SCHEMA,
+        "goal": view.goal,
+        "tasks": [_bound(task) for task in view.tasks],
+        "done_when": list(view.done_when),
+        "worst_case": {"content": view.content, "total": view.total},
+    }
+
+
+def _bound(task: TaskBound) -> Document:
+    spec = task.spec
+    return {
+        "n": task.n,
+        "name": spec.name,
+        "kind": spec.kind.value,
+        "needs": list(spec.needs),
+        "agents": [agent.name for agent in spec.agents],
+        "checks": [check.name for check in spec.checks],
+        "required": spec.required,
+        "worst_case": {
+            "total": task.bound.total,
+            "content": task.bound.content,
+            "repeats": task.bound.repeats,
+            "interruptions": task.bound.interruptions,
+            "made_of": task.made_of,
+        },
+    }
+
+
+# ------------------------------------------------------------------ the shape, published
+
+_TEXT, _NUMBER, _YES = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+_MAYBE = {"type": ["string", "null"]}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+
+def status_schema() -> Document:
+    """The shape of `yaoki status --json`, in words that draft 7 knows."""
+    run = {
+        "schema": {"const": SCHEMA},
+        **dict.fromkeys(("run", "goal", "run_branch", "base_branch", "base", "created_at"), _TEXT),
+        "status": {"enum": [status.value for status in Status]},
+        "exit_code": _NUMBER,
+        "finished_at": _MAYBE,
+        "cancel_wanted": _YES,
+        "merged": _MAYBE,
+        "counts": {"type": "object", "additionalProperties": _NUMBER},
+        "tasks": {"type": "array", "items": _object(_task_properties())},
+        "notes": _TEXTS,
+        "next": _TEXT,
+    }
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "yaoki status"}
+    return {**draft, **_object(run)}
+
+
+def _task_properties() -> Document:
+    return {
+        **dict.fromkeys(("id", "name", "kind"), _TEXT),
+        **dict.fromkeys(("n", "attempt"), _NUMBER),
+        "state": {"enum": [state.value for state in State]},
+        "stage": {"enum": [stage.value for stage in Stage]},
+        "required": _YES,
+        "cancel_wanted": _YES,
+        "reason": {"enum": [None, *(reason.value for reason in Reason)]},
+        **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
+        **dict.fromkeys(("needs", "choices"), _TEXTS),
+    }
+
+
+def _object(properties: Document) -> Document:
+    return {"type": "object", "properties": properties, "required": sorted(properties)}

@@ -1,0 +1,53 @@
+"""A plan before it starts: its tasks in order and the worst number of agent runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yaoki.core.bound import Bound, worst_case
+from yaoki.core.model import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBound:
+    """A task of a plan and how often an agent can run for it without a person's answer."""
+
+    n: int
+    spec: Spec
+    bound: Bound
+
+    @property
+    def made_of(self) -> str:
+        """The parts of the bound in words."""
+        if not self.bound.total:
+            return "no agent: only checks"
+        parts = [f"1 + {self.bound.content - 1} retries of its content"]
+        if self.bound.repeats:
+            parts.append(f"{self.bound.repeats} repeats after rate limits and passing errors")
+        if self.bound.interruptions:
+            parts.append(f"{self.bound.interruptions} after interruptions")
+        return " + ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What `yaoki plan` shows."""
+
+    goal: str
+    tasks: tuple[TaskBound, ...]
+    done_when: tuple[str, ...]
+
+    @property
+    def content(self) -> int:
+        """Agent runs that answer for the work."""
+        return sum(task.bound.content for task in self.tasks)
+
+    @property
+    def total(self) -> int:
+        return sum(task.bound.total for task in self.tasks)
+
+
+def plan_view(goal: str, specs: Sequence[Spec], done_when: Sequence[str] = ()) -> PlanView:
+    tasks = (TaskBound(n, spec, worst_case(spec)) for n, spec in enumerate(specs, start=1))
+    return PlanView(goal, tuple(tasks), tuple(done_when))

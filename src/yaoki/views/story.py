@@ -1,0 +1,138 @@
+"""The story of a run: each journal entry of interest in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from yaoki.core.display import one_line
+from yaoki.ports import Entry
+
+Data = Mapping[str, Any]
+MESSAGE_CHARS = 160
+
+
+def told(entry: Entry) -> str:
+    """What happened, in one line; empty for what only machines care about."""
+    words = _WORDS.get(entry.event)
+    return words(entry.data) if words else ""
+
+
+def failure_words(failure: Data) -> str:
+    """Kind, pattern, and the first thing that failed: `QUALITY_FAILURE test-failed: test_x: …`."""
+    head = " ".join(filter(None, (failure["kind"], failure.get("pattern", ""))))
+    items = failure.get("items", ())
+    if items:
+        first = items[0]
+        parts = [first["name"], first.get("message", "")]
+        more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+        return f"{head}: {one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
+    return f"{head}: {one_line(failure['message'], MESSAGE_CHARS)}"
+
+
+def _started(data: Data) -> str:
+    where = "in a fresh worktree" if data["fresh"] else "in its worktree"
+    return f"started {where}" + (f" with {data['agent']}" if data["agent"] else "")
+
+
+def _finished(data: Data) -> str:
+    exit_ = data["exit"]
+    if exit_.get("ended_by"):
+        how = f"was ended ({exit_['ended_by']})"
+    elif exit_.get("signal"):
+        how = f"died of signal {exit_['signal']}"
+    else:
+        how = f"ended with code {exit_.get('code')}"
+    changed = data.get("changed", 0)
+    files = "1 file" if changed == 1 else f"{changed} files"
+    return f"the agent {how} after {exit_.get('seconds', 0.0):.1f} s, {files} changed"
+
+
+def _checked(data: Data) -> str:
+    words = f"check {data['check']} {data['outcome']} in {data['seconds']:.1f} s"
+    optional = "" if data.get("required", True) else " (optional)"
+    bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
+    return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")
+
+
+def _judged(data: Data) -> str:
+    if not data["passed"]:
+        return ""
+    what = "nothing to change, and its checks pass" if data.get("unchanged") else "proven"
+    return f"{what} on {data['commit'][:10]}"
+
+
+def _retried(data: Data) -> str:
+    how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
+    wait = f"retry in {data['delay_ms'] / 1000:g} s"
+    return f"{failure_words(data['failure'])}; {wait}{how.get(data.get('strategy', ''), '')}"
+
+
+def _escalated(data: Data) -> str:
+    return f"ESCALATED {data['blocked']}: {failure_words(data['failure'])}"
+
+
+def _landed(data: Data) -> str:
+    already = " (it stood there already)" if data.get("already") else ""
+    return f"landed {data['commit'][:10]}{already}"
+
+
+def _blocked(data: Data) -> str:
+    n = data["dependents"]
+    return f"blocks {n} task{'s' if n != 1 else ''} that need it" if n else ""
+
+
+def _revived(data: Data) -> str:
+    n = data["dependents"]
+    return f"revives {n} task{'s' if n != 1 else ''}" if n else ""
+
+
+def _answered(data: Data) -> str:
+    parts = (data["choice"], data.get("check", ""), data.get("words", ""))
+    return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}"
+
+
+def _cancelled(data: Data) -> str:
+    return "cancelled" + (f"; its work is kept at {data['kept'][:10]}" if data.get("kept") else "")
+
+
+def _returned(data: Data) -> str:
+    return f"its claim was taken back: {data.get('why') or 'the lease ran out'}"
+
+
+def _reconciled(data: Data) -> str:
+    n = len(data.get("tasks", ()))
+    return f"{data.get('mismatch', 'mismatch')} of {n} tasks: {data.get('repair', 'repaired')}"
+
+
+def _merged(data: Data) -> str:
+    return f"merged into {data['branch']} at {data['commit'][:10]} ({data['how']})"
+
+
+def _message(data: Data) -> str:
+    return f"warning: {one_line(str(data.get('message', '')), MESSAGE_CHARS)}"
+
+
+_WORDS: Mapping[str, Callable[[Data], str]] = {
+    "ATTEMPT_STARTED": _started,
+    "AGENT_FINISHED": _finished,
+    "CHECK_FINISHED": _checked,
+    "QUALITY_JUDGMENT": _judged,
+    "RETRY_DECISION": _retried,
+    "ESCALATE_DECISION": _escalated,
+    "TASK_LANDED": _landed,
+    "TASK_BLOCKED": _blocked,
+    "TASK_REVIVED": _revived,
+    "ESCALATION_ANSWERED": _answered,
+    "CANCEL_REQUESTED": lambda _: "cancel requested",
+    "TASK_CANCELLED": _cancelled,
+    "TASK_UNDONE": lambda _: "undone on the run branch",
+    "LEASE_EXPIRED": _returned,
+    "LAND_REFUSED": lambda data: f"the run branch moved to {data['head'][:10]}; verifying again",
+    "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was refused",
+    "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
+    "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
+    "RECONCILED": _reconciled,
+    "RUN_MERGED": _merged,
+    "WARNING": _message,
+}

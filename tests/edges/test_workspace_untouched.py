@@ -1,0 +1,193 @@
+"""The user's checkout, index, HEAD, stash, config, hooks and reflogs stay as they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.edges.repositories import (
+    World,
+    a_repository,
+    a_world,
+    commit,
+    conflicted,
+    git,
+    landed,
+    started,
+    user_state,
+    worked,
+    write,
+)
+from yaoki.errors import NotNow
+
+NOW = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def a_dirty_repository(folder: Path) -> Path:
+    """Modified, staged, deleted, untracked, ignored and stashed; with hooks and a reflog."""
+    repo = a_repository(folder)
+    git(repo, "config", "branch.autoSetupMerge", "always")
+    write(repo, b__txt="stashed\n")
+    git(repo, "stash", "-q")
+    write(repo, a__txt="modified\n", staged="staged\n", untracked="u\n", secret__log="ignored\n")
+    git(repo, "add", "staged")
+    (repo / "src" / "two.py").unlink()
+    (repo / "link").symlink_to("a.txt")
+    return repo
+
+
+def tripwire(repo: Path, trap: Path) -> None:
+    """Every program git can be told to start touches the trap."""
+    program = repo.parent / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{trap}'\nexit 0\n")
+    program.chmod(0o755)
+    hooks = repo / ".git" / "hooks"
+    for name in (
+        *(
+            "post-checkout",
+            "pre-commit",
+            "commit-msg",
+            "post-commit",
+            "post-merge",
+            "post-index-change",
+        ),
+        *("reference-transaction", "pre-merge-commit", "prepare-commit-msg", "post-rewrite"),
+    ):
+        shutil.copy2(program, hooks / name)
+    for key in ("core.fsmonitor", "core.pager", "core.editor", "diff.external", "gpg.program"):
+        git(repo, "config", key, str(program))
+    git(repo, "config", "commit.gpgSign", "true")
+
+
+def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
+    """Every method of the workspace, in the order of a run with everything in it."""
+    tasks = {"one": world.task(1), "two": world.task(2)}
+    workspace, run = world.workspace, world.run
+
+    def step(name: str, act: Callable[[World], object]) -> tuple[str, Callable[[], object]]:
+        return name, lambda: act(world)
+
+    def one(_: World) -> None:
+        tasks["one"] = worked(world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n"))
+
+    def two(_: World) -> None:
+        tasks["two"] = landed(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
+
+    def resolve(_: World) -> None:
+        tasks["one"] = landed(world, conflicted(tasks["one"]), lambda at: write(at, a__txt="12\n"))
+
+    def fresh(_: World) -> None:
+        workspace.prepare(run, replace(world.task(3), fresh_next=True), 1)
+        write(world.root / "ab12cd34-3", left="l")
+        workspace.prepare(run, replace(world.task(3), attempt=1, fresh_next=True), 2)
+
+    return [
+        step("open_run", lambda _: workspace.open_run(run)),
+        step("prepare, keep", one),
+        step("land another", two),
+        step("conflict", lambda _: workspace.candidate(run, tasks["one"])),
+        step("prepare and land a conflict", resolve),
+        step("fresh", fresh),
+        step("snapshot", lambda _: workspace.snapshot(tasks["one"], 2)),
+        step("snapshots", lambda _: workspace.snapshots()),
+        step("restore", lambda _: workspace.restore("ab12cd34-1-2", tasks["one"])),
+        step("expire", lambda _: workspace.expire_snapshots(NOW, set())),
+        step("release", lambda _: workspace.release(tasks["one"])),
+        step("release two", lambda _: workspace.release(tasks["two"])),
+        step("release three", lambda _: workspace.release(world.task(3))),
+        step("saved", lambda _: workspace.saved()),
+        step("recover", lambda _: workspace.recover(workspace.saved()[0].ref, "yaoki/look")),
+        step("undo", lambda _: workspace.undo(run, tasks["one"].landed, "ab12cd34-1")),
+        step("merge", lambda _: refused_merge(world)),
+        step("merge into", lambda _: workspace.merge(run, into="yaoki/result")),
+        step("guards", lambda _: workspace.guards()),
+        step("diff", lambda _: workspace.diff(run.base, workspace.head(run))),
+    ]
+
+
+def refused_merge(world: World) -> None:
+    with pytest.raises(NotNow, match="never touches a checkout"):
+        world.workspace.merge(world.run)
+
+
+@pytest.mark.spec("0.2", "9.6", "9.5")
+def test_a_dirty_checkout_is_byte_identical_after_every_operation(tmp_path: Path) -> None:
+    repo = a_dirty_repository(tmp_path)
+    before, status = user_state(repo), git(repo, "status", "--porcelain=v2", "--branch")
+    world = a_world(tmp_path, repo)
+
+    for name, act in the_whole_life(world):
+        act()
+        assert user_state(repo) == before, f"{name} changed something of the user's"
+
+    assert git(repo, "status", "--porcelain=v2", "--branch") == status
+    assert git(repo, "stash", "list") != ""
+
+
+@pytest.mark.spec("0.2", "14.2")
+def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path) -> None:
+    repo, trap = a_repository(tmp_path), tmp_path / "sprung"
+    write(repo, __worktreeinclude="*.log\n", x__log="x")
+    git(repo, "add", "-f", ".worktreeinclude")
+    commit(repo)
+    tripwire(repo, trap)
+    git(repo, "status")
+    assert trap.exists(), "the trap must work for the test to mean something"
+    trap.unlink()
+    world = a_world(tmp_path, repo)
+
+    for name, act in the_whole_life(world):
+        act()
+        assert not trap.exists(), f"{name} started a program from the repository's config"
+
+
+@pytest.mark.spec("14.2")
+def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+    begun = started(world, world.task())
+    assert world.workspace.guards() == before
+
+    git(Path(begun.work.worktree), "config", "core.fsmonitor", "/bin/true")
+    write(world.repo / ".git" / "hooks", post__commit="#!/bin/sh\n")
+    write(world.repo / ".git" / "info", attributes="* filter=x\n")
+    (world.repo / ".git" / "info" / "exclude").unlink()
+    after = dict(world.workspace.guards())
+
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert changed == {"config", "hooks/post.commit", "info/attributes", "info/exclude"}
+
+
+@pytest.mark.spec("0.2")
+def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
+    """Also one whose disk is not mounted today, which `git worktree prune` would forget."""
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    shutil.move(tmp_path / "side", tmp_path / "unplugged")
+    world = a_world(tmp_path, repo)
+
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.release(done)
+
+    shutil.move(tmp_path / "unplugged", tmp_path / "side")
+    assert git(tmp_path / "side", "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("0.2", "3.1")
+def test_a_run_may_be_started_from_a_linked_worktree(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    write(tmp_path / "side", untracked="u")
+    before = user_state(tmp_path / "side")
+    world = a_world(tmp_path, tmp_path / "side")
+
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.release(done)
+
+    assert world.show(world.run.branch, "new") == "n"
+    assert user_state(tmp_path / "side") == before
