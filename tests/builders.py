@@ -123,7 +123,7 @@ def an_active_task(stage: Stage = Stage.PREPARE, *, spec: Spec | None = None, **
     proven = "c0ffee" if stage is Stage.LAND else ""
     work = Work(base="ba5e", head="head" if begun else "", proven=proven, worktree="/w/login")
     task = replace(task, state=State.ACTIVE, stage=stage, epoch=1, lease=lease, work=work)
-    return replace(task, attempt=1 if begun else 0, **given)
+    return replace(task, **{"attempt": int(begun), **given})
 
 
 def a_failure(kind: Kind = Kind.QUALITY_FAILURE, message: str = "", **given: Any) -> Failure:
@@ -180,5 +180,3 @@ def to_land(commit: str = "c0ffee", attempt: int = 1) -> tuple[Event, ...]:
         Judged(True, commit, "ba5e", {"tests": "PASSED"}),
         Landed(commit),
     )
-
-

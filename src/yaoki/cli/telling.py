@@ -66,8 +66,7 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
 
     story = "".join(traceback.format_exception(error))
     head = f"{datetime.now(UTC).isoformat()} yaoki {' '.join(given)}\n"
-    here = Path.cwd()
-    homes = (place / ".yaoki" for place in (here, *here.parents))
+    homes = (place / ".yaoki" for here in _places(given) for place in (here, *here.parents))
     folder = next((home for home in homes if home.is_dir()), state_home())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -77,3 +76,8 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
         print(f"yaoki: the log cannot be written: {unwritable}", file=sys.stderr)
         return None
     return folder / "internal-errors.log"
+
+
+def _places(given: Sequence[str]) -> list[Path]:
+    named = [Path(value) for name, value in zip(given, given[1:], strict=False) if name == "--repo"]
+    return [place.absolute() for place in (*named, Path.cwd())]

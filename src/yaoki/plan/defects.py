@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from yaoki.core.nearest import did_you_mean, nearest
+from yaoki.core.nearest import nearest
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -40,9 +40,13 @@ class Defects:
         self.broken.add(path)
 
     def unknown_key(self, path: Path, known: Iterable[str]) -> None:
-        near = self.near(str(path[-1]), known)
+        """Note a key nobody knows.  The one that was meant is broken with it: it is not missing."""
+        meant = self.meant(str(path[-1]), known)
+        near = f"; did you mean {meant!r}?" if meant else ""
         self.add(path, f"unknown key{near}", at=self.keys.get(path))
         self.broken.add(path)
+        if meant and (*path[:-1], meant) not in self.positions:
+            self.broken.add((*path[:-1], meant))
 
     def missing(self, path: Path, reason: str, *keys: str) -> None:
         """Note that none of the keys is given, unless one is and was refused."""
@@ -51,13 +55,13 @@ class Defects:
 
     def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> str:
         """Note a name that nothing has; returns the one that was probably meant."""
-        words = list(known)
-        meant = nearest(word, words) if len(self.found) < NEAREST_MAX else ""
-        self.add(path, f"unknown {what} {word!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+        meant = self.meant(word, known)
+        near = f"; did you mean {meant!r}?" if meant else ""
+        self.add(path, f"unknown {what} {word!r}{near}")
         return meant
 
-    def near(self, word: str, known: Iterable[str]) -> str:
-        return did_you_mean(word, known) if len(self.found) < NEAREST_MAX else ""
+    def meant(self, word: str, known: Iterable[str]) -> str:
+        return nearest(word, known) if len(self.found) < NEAREST_MAX else ""
 
     def note(self, path: Path, reason: str, at: Position) -> None:
         prefix = f"{self.name}:{at[0]}:{at[1]}: " if at != (0, 0) else f"{self.name}: "

@@ -65,6 +65,10 @@ def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
     _name(defects, path, "agent", str(path[-1]))
     if agent.preset == "command" and not any(word.strip() for word in agent.command[:1]):
         defects.missing(path, "has no command to call", "command", "preset")
+    key = "options" if agent.preset == "command" else "command"
+    if agent.given(key):
+        reason = f"an agent of preset {agent.preset} has no {key}; nothing would use it"
+        defects.missing((*path, key), reason, "preset")
 
 
 def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
@@ -177,17 +181,25 @@ def _repeated_ids(draft: Draft) -> None:
 
 
 def _unused(draft: Draft) -> None:
-    """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it."""
-    plan = draft.plan
-    all_checks = any(not placed.task.given("checks") for placed in draft.tasks)
-    for sort, section, names in (
-        ("agent", "agents", list(plan.agents)),
-        ("check", "checks", [] if all_checks else list(plan.checks)),
-    ):
-        for name in names:
-            if (sort, name) not in draft.used:
-                at = draft.defects.keys.get((section, name))
-                draft.defects.add((section, name), f"nothing uses {sort} {name!r}", at=at)
-    for index, pattern in enumerate(plan.patterns):
-        if pattern not in PATTERNS and ("pattern", pattern) not in draft.used:
-            draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")
+    """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it.
+
+    Where a part that could have used it was refused, that is the mistake.
+    """
+    if not draft.tasks:
+        return
+    plan, broken = draft.plan, draft.defects.broken
+    if not any("agent" in path for path in broken):
+        _unused_of(draft, "agent", "agents", list(plan.agents))
+    if all(placed.task.given("checks") for placed in draft.tasks):
+        _unused_of(draft, "check", "checks", list(plan.checks))
+    if not any(path[:1] == ("checks",) for path in broken):
+        for index, pattern in enumerate(plan.patterns):
+            if pattern not in PATTERNS and ("pattern", pattern) not in draft.used:
+                draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")
+
+
+def _unused_of(draft: Draft, sort: str, section: str, names: list[str]) -> None:
+    for name in names:
+        if (sort, name) not in draft.used:
+            at = draft.defects.keys.get((section, name))
+            draft.defects.add((section, name), f"nothing uses {sort} {name!r}", at=at)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from yaoki.core.nearest import did_you_mean
 from yaoki.plan.defects import Defects, Path
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -47,14 +48,14 @@ def _note(model: type[BaseModel], error: Any, defects: Defects, above: Path) -> 
     if error["type"] == "extra_forbidden":
         defects.unknown_key(path, keys_at(model, error["loc"][:-1]))
     else:
-        defects.misshapen(path, _reason(error, defects))
+        defects.misshapen(path, _reason(error))
 
 
-def _reason(error: Any, defects: Defects) -> str:
+def _reason(error: Any) -> str:
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "literal_error":
         known = [word for word in re.findall(r"'([^']*)'", context["expected"]) if word]
-        near = defects.near(given, known) if isinstance(given, str) else ""
+        near = did_you_mean(given, known) if isinstance(given, str) else ""
         return f"must be {' or '.join(known)}, not {shown(given)}{near}"
     if kind in _SENTENCES:
         quote = "; put it in quotes" if kind == "string_type" and _scalar(given) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yaoki.system.children import Child
 from yaoki.system.clock import SystemClock
 from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
 from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
@@ -12,6 +13,7 @@ from yaoki.system.sweep import MARK
 __all__ = [
     "MARK",
     "OUTPUT_BYTES_MAX",
+    "Child",
     "Completed",
     "ShimProcesses",
     "SystemClock",

@@ -1,0 +1,124 @@
+"""`yaoki validate`, `yaoki plan` and `yaoki schema`: plans before they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import json_option, repo_option
+from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.views import SCHEMA, PlanView, TaskBound, plan_document, plan_view, status_schema
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.plan import Plan
+
+FILE = click.Path(path_type=Path)
+
+
+def read_plan(app: App, file: Path) -> Plan:
+    """The plan, or every defect at once; nothing is made or written."""
+    from yaoki.plan import load_plan
+
+    return load_plan(file, app.settings)
+
+
+def view_of(plan: Plan) -> PlanView:
+    return plan_view(plan.goal, plan.specs, plan.done_when)
+
+
+def _read(file: Path, repo: Path) -> PlanView:
+    from yaoki.app import App
+
+    return view_of(read_plan(App(repo.absolute()), file))
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN", type=FILE)
+@json_option
+@repo_option
+def validate(plan: Path, as_json: bool, repo: Path) -> int:
+    """Say everything that is wrong with PLAN; exit code 2 if anything is."""
+    view = _read(plan, repo)
+    if as_json:
+        document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": len(view.tasks)})
+    else:
+        say(f"{line(str(plan))}: {_counted(view)}, no defects")
+        next_command(f"yaoki run {line(str(plan))}")
+    return 0
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN", type=FILE)
+@json_option
+@repo_option
+def plan(plan: Path, as_json: bool, repo: Path) -> int:
+    """Show the tasks of PLAN and how often agents can run for them at worst."""
+    view = _read(plan, repo)
+    if as_json:
+        document(plan_document(view))
+    else:
+        show(view)
+        next_command(f"yaoki run {line(str(plan))}")
+    return 0
+
+
+def show(view: PlanView) -> None:
+    say(line(view.goal, 120))
+    for text in columns([_row(task) for task in view.tasks]):
+        say(f"  {text}")
+    if view.done_when:
+        say(f"done when on the run branch: {line(', '.join(view.done_when))}")
+    say(summary(view))
+    for made_of, n in _parts(view).items():
+        say(f"  {n} × {made_of}")
+
+
+def summary(view: PlanView) -> str:
+    """The bound of rule 0.4 in one line."""
+    return (
+        f"{_counted(view)}; at worst {view.total} agent runs "
+        f"({view.content} for the work itself), each answer of a person grants as many again"
+    )
+
+
+def _counted(view: PlanView) -> str:
+    return f"{len(view.tasks)} task{'s' if len(view.tasks) != 1 else ''}"
+
+
+def _row(task: TaskBound) -> tuple[str, ...]:
+    spec = task.spec
+    agents = " then ".join(agent.name for agent in spec.agents)
+    return (
+        str(task.n),
+        line(spec.name, 40),
+        spec.kind.value + ("" if spec.required else " (optional)"),
+        f"worst {task.bound.total}",
+        line(agents, 60) or "no agent",
+        f"checks {line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
+        f"needs {line(', '.join(spec.needs), 80)}" if spec.needs else "",
+    )
+
+
+def _parts(view: PlanView) -> dict[str, int]:
+    """What the bounds are made of, alike ones together."""
+    found: dict[str, int] = {}
+    for task in view.tasks:
+        words = f"{task.bound.total} = {task.made_of}" if task.bound.total else task.made_of
+        found[words] = found.get(words, 0) + 1
+    return found
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["plan", "status"]))
+def schema(what: str) -> int:
+    """Print the JSON Schema of a plan file, or of `yaoki status --json`."""
+    if what == "plan":
+        from yaoki.plan import plan_schema
+
+        document(plan_schema())
+    else:
+        document(status_schema())
+    return 0

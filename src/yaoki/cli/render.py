@@ -1,0 +1,169 @@
+"""Text for people: safe to show on any terminal, in plain columns, coloured only where asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import click
+
+from yaoki.core.display import one_line, plain
+from yaoki.core.model import State
+from yaoki.core.redact import mask, secret_values
+from yaoki.ports import Entry
+from yaoki.views import RunView, TaskView, told, waiting_for
+
+COLOURS = {
+    State.DONE: "green",
+    State.ACTIVE: "cyan",
+    State.ESCALATED: "red",
+    State.CANCELLED: "yellow",
+}
+NAME_CHARS = 40
+SHOWN_MAX = 60
+
+
+@cache
+def _secrets() -> tuple[str, ...]:
+    return secret_values(os.environ)
+
+
+def clean(text: str) -> str:
+    """Foreign text fit for a terminal: no control characters, no secrets."""
+    return mask(plain(text), _secrets())
+
+
+def line(text: str, limit: int = 300) -> str:
+    return one_line(clean(text), limit)
+
+
+def coloured() -> bool:
+    """Only on a terminal, and never against NO_COLOR."""
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and "dumb" != os.environ.get("TERM")
+    )
+
+
+def paint(text: str, colour: str | None) -> str:
+    return click.style(text, fg=colour) if colour and coloured() else text
+
+
+def say(text: str = "") -> None:
+    """A line, at once: whoever reads our pipe wants it now."""
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def document(data: Mapping[str, Any]) -> None:
+    say(json.dumps(masked(data), indent=2))
+
+
+def masked(value: Any) -> Any:
+    """The same data without secrets in any of its texts."""
+    if isinstance(value, str):
+        return mask(value, _secrets())
+    if isinstance(value, Mapping):
+        return {key: masked(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(held) for held in value]
+    return value
+
+
+# ------------------------------------------------------------------ columns
+
+
+def width(text: str) -> int:
+    """Columns on a terminal: wide characters take two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows set out in columns; the last column is as long as it is."""
+    if not rows:
+        return []
+    sizes = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [_padded(row, sizes).rstrip() for row in rows]
+
+
+def _padded(row: Sequence[str], sizes: Sequence[int]) -> str:
+    cells = [cell + " " * (size - width(cell)) for cell, size in zip(row, sizes, strict=True)]
+    return "  ".join(cells)
+
+
+# ------------------------------------------------------------------ tasks
+
+
+def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str]) -> list[str]:
+    """One line per task: number, name, state, attempt, and why it rests."""
+    views = list(views)
+    rows = [
+        (str(v.row.n), line(v.row.name, NAME_CHARS), *_stands(v), _detail(v, now, names))
+        for v in views
+    ]
+    return [
+        paint(text, COLOURS.get(v.row.state)) for text, v in zip(columns(rows), views, strict=True)
+    ]
+
+
+def _stands(view: TaskView) -> tuple[str, str]:
+    row = view.row
+    where = f"{row.state.value} {row.stage}" if row.state is State.ACTIVE else row.state.value
+    return where, f"attempt {row.attempt}" if row.attempt else ""
+
+
+def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
+    row = view.row
+    match row.state:
+        case State.ESCALATED:
+            return line(f"{view.reason}: {row.question}")
+        case State.DONE:
+            return row.landed[:10]
+        case State.WAITING:
+            reason = f"{view.reason}: " if view.blocked else ""
+            return line(reason + waiting_for(view, now, names))
+        case State.ACTIVE:
+            return "being cancelled" if row.cancel_wanted else row.agent
+        case State.CANCELLED | State.REPLACED:
+            return ""
+
+
+def names_of(view: RunView) -> dict[str, str]:
+    return {task.row.id: task.row.name for task in view.tasks}
+
+
+def foremost(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
+    """All tasks of a small run; of a big one those that matter most, in their order."""
+    if len(view.tasks) <= limit:
+        return list(view.tasks)
+    order = [State.ESCALATED, State.ACTIVE, State.CANCELLED, State.WAITING, State.DONE]
+    places = {state: place for place, state in enumerate(order)}
+    ranked = sorted(view.tasks, key=lambda task: places.get(task.row.state, len(order)))
+    return sorted(ranked[:limit], key=lambda task: task.row.n)
+
+
+# ------------------------------------------------------------------ the journal
+
+
+def story_line(entry: Entry, name: str) -> str:
+    """`12:03:04 password  attempt 2  landed 1a2b3c4d5e`; empty for what is of no interest."""
+    words = told(entry)
+    if not words:
+        return ""
+    attempt = f"  attempt {entry.attempt}" if entry.attempt else ""
+    return f"{clock(entry.at)} {line(name, NAME_CHARS)}{attempt}  {line(words)}"
+
+
+def clock(moment: datetime) -> str:
+    """The time of day where the reader is."""
+    return moment.astimezone().strftime("%H:%M:%S")
+
+
+def next_command(command: str) -> None:
+    if command:
+        say(f"next: {command}")

@@ -1,0 +1,81 @@
+"""`yaoki status`: how a run stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import json_option, look, opened, repo_option
+from yaoki.cli.render import (
+    columns,
+    document,
+    foremost,
+    line,
+    names_of,
+    next_command,
+    say,
+    task_lines,
+)
+from yaoki.views import RunView, runs_document, status_document
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+RUNS_SHOWN = 50
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--all", "all_runs", is_flag=True, help="List every run instead.")
+@click.option("--exit-code", is_flag=True, help="End with the run's exit code instead of 0.")
+@json_option
+@repo_option
+def status(run: str, all_runs: bool, exit_code: bool, as_json: bool, repo: Path) -> int:
+    """Show how RUN stands; the newest unless named."""
+    with opened(repo) as app:
+        if all_runs:
+            return _list(app, as_json=as_json)
+        view = look(app, app.control.find_run(run))
+        if as_json:
+            document(status_document(view))
+        else:
+            show(app, view)
+        return view.exit_code if exit_code else 0
+
+
+def show(app: App, view: RunView) -> None:
+    """A head, the tasks, the next command."""
+    run = view.run
+    say(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
+    say(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
+    shown = foremost(view)
+    for text in task_lines(shown, app.clock.now(), names_of(view)):
+        say(f"  {text}")
+    if len(shown) < len(view.tasks):
+        say(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
+    next_command(view.next)
+
+
+def _list(app: App, *, as_json: bool) -> int:
+    runs = [look(app, run) for run in app.store.runs()[-RUNS_SHOWN:]]
+    if as_json:
+        document(runs_document(runs))
+        return 0
+    rows = [
+        (view.run.id, view.status.value, _when(view), _counted(view), line(view.run.goal, 80))
+        for view in reversed(runs)
+    ]
+    for text in columns(rows) or ["no run yet"]:
+        say(text)
+    next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
+    return 0
+
+
+def _when(view: RunView) -> str:
+    return view.run.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _counted(view: RunView) -> str:
+    return f"{view.counts['DONE']}/{len(view.tasks)} done"

@@ -1,0 +1,106 @@
+"""`yaoki why`: where a task stands, the rule behind it, and what would have changed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import json_option, look, opened, repo_option, run_option
+from yaoki.cli.render import clean, clock, document, line, names_of, next_command, say
+from yaoki.views import Decision, Explanation, Try, explain, explanation_document
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import TaskId
+    from yaoki.ports import Entry
+
+PAGE = 1000
+ENTRIES_MAX = 50_000
+TRIES_SHOWN = 20
+
+
+@click.command()
+@click.argument("task")
+@run_option
+@json_option
+@repo_option
+def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
+    """Explain where TASK stands: the newest decision, its rule, its numbers, its history."""
+    with opened(repo) as app:
+        held = explained(app, app.control.find_task(task, run_name))
+        if as_json:
+            document(explanation_document(held))
+        else:
+            _show(app, held)
+    return 0
+
+
+def explained(app: App, task_id: TaskId) -> Explanation:
+    found = app.store.task(task_id)
+    view = look(app, app.store.run(found.run_id))
+    mine = next(task for task in view.tasks if task.row.id == task_id)
+    return explain(mine, _journal(app, task_id), app.clock.now(), names_of(view))
+
+
+def _journal(app: App, task_id: TaskId) -> list[Entry]:
+    entries: list[Entry] = []
+    while len(entries) < ENTRIES_MAX:
+        after = entries[-1].seq if entries else 0
+        page = app.store.journal(task_id=task_id, after=after, limit=PAGE)
+        entries += page
+        if len(page) < PAGE:
+            break
+    return entries
+
+
+def _show(app: App, held: Explanation) -> None:
+    row = held.view.row
+    say(f"{line(row.name, 80)} ({row.id})")
+    say(f"  {line(held.headline)}")
+    if row.question:
+        say(f"  question: {line(row.question)}")
+        say(f"  choices: {', '.join(held.view.choices)}")
+    if held.proven:
+        checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())
+        say(f"  proven on that very commit: {line(checks)}")
+    if held.decisions:
+        _show_decision(held.decisions[0])
+    if held.tries:
+        say("attempts, newest first:")
+    for one in list(reversed(held.tries))[:TRIES_SHOWN]:
+        _show_try(one)
+    next_command(held.view.next or _next(held))
+
+
+def _show_decision(held: Decision) -> None:
+    say(f"last decision, at {clock(held.at)} after attempt {held.attempt}: {held.verdict}")
+    say(f"  because   {line(held.failure)}")
+    say(f"  rule      {held.rule}: {line(held.rule_words)}")
+    say(f"  reasoning {line(held.reasoning)}")
+    numbers = ", ".join(f"{k}={v}" for k, v in held.inputs.items() if _telling(k, v))
+    say(f"  inputs    {line(numbers, 600)}")
+    for words in held.otherwise:
+        say(f"  otherwise {line(clean(words))}")
+
+
+def _telling(name: str, value: object) -> bool:
+    return name != "reasoning" and value not in (None, "")
+
+
+def _show_try(one: Try) -> None:
+    checks = ", ".join(f"{name} {outcome}" for name, outcome in one.checks.items())
+    said = one.ended or "not ended"
+    who = f" {line(one.agent, 40)}" if one.agent else ""
+    say(
+        f"  {one.attempt}  {clock(one.at)}{who}  {line(said)}"
+        + (f"  [{line(checks)}]" if checks else "")
+    )
+
+
+def _next(held: Explanation) -> str:
+    row = held.view.row
+    if row.landed:
+        return f"yaoki diff {row.id}"
+    return f"yaoki logs {row.id}" if held.tries else f"yaoki status {row.run_id}"

@@ -1,0 +1,356 @@
+"""Whole lives of tasks, made by `decide` on whatever a stage may report and a person may say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import MINUTE, NOW, SECOND, a_policy, a_spec, a_task, an_agent, an_exit
+from yaoki.core import rules
+from yaoki.core.bound import worst_case
+from yaoki.core.events import (
+    Answered,
+    Cancelled,
+    CancelRequested,
+    Claimed,
+    Conflicted,
+    Event,
+    Faulted,
+    Interrupted,
+    Judged,
+    Landed,
+    LandedOn,
+    LeaseExpired,
+    Lost,
+    Moved,
+    Prepared,
+    Released,
+    Report,
+    Undone,
+    Verified,
+    Worked,
+    name_of,
+)
+from yaoki.core.machine import evolve, fold
+from yaoki.core.model import (
+    AgentExit,
+    Backoff,
+    Catalogue,
+    Choice,
+    Counts,
+    Finding,
+    Item,
+    Kind,
+    OnFailure,
+    Outcome,
+    Policy,
+    Question,
+    RetryRule,
+    Spec,
+    Stage,
+    State,
+    Task,
+    TaskKind,
+    Verdict,
+)
+from yaoki.core.rules import Moment
+from yaoki.core.settings import RETRYABLE
+from yaoki.core.wire import event_from_data, event_to_data
+
+EMPTY = Catalogue()
+
+
+@dataclass
+class Life:
+    """One task, its journal, and the invariants that hold after every event."""
+
+    spec: Spec
+    task: Task = field(init=False)
+    now: datetime = NOW
+    journal: list[Event] = field(default_factory=list)
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.task = a_task(spec=self.spec)
+
+    def add(self, *events: Event) -> None:
+        for event in events:
+            before = self.task
+            self.task = evolve(before, event)
+            self.journal.append(event)
+            holds_after(before, event, self.task)
+
+    def claim(self) -> None:
+        self.now = max(self.now, self.task.due_at or self.now)
+        self.add(Claimed("host:1", self.task.epoch + 1, self.now + MINUTE))
+
+    def report(self, report: Report, chance: float = 0.5) -> None:
+        self.steps += 1
+        self.now += SECOND
+        self.add(*rules.decide(self.task, report, Moment(self.now, chance)))
+
+
+def holds_after(before: Task, event: Event, after: Task) -> None:
+    assert after.epoch >= before.epoch
+    assert after.epoch == before.epoch + isinstance(event, Claimed)
+    assert not falls(before.counts, after.counts), name_of(event)
+    assert not falls(after.forgiven, after.counts), "more forgiven than counted"
+    assert (after.lease is not None) == (after.state is State.ACTIVE)
+    assert bool(after.landed) == (after.state is State.DONE)
+    assert (after.question is not None) == (after.state is State.ESCALATED)
+    assert after.stage is not Stage.LAND or after.work.proven, "at land with nothing to land"
+    if after.state is State.ESCALATED:
+        assert after.reason is not None
+
+
+def falls(before: Counts, after: Counts) -> bool:
+    numbers = ("faults", "deliveries", "interruptions", "executions", "landings", "total")
+    fewer = any(getattr(after, name) < getattr(before, name) for name in numbers)
+    return fewer or any(after.of(kind) < before.of(kind) for kind in Kind)
+
+
+def proven_before_landing(journal: list[Event]) -> bool:
+    """The last thing said of the work before it landed: passed, on this commit, in this attempt."""
+    proven = ""
+    for event in journal:
+        match event:
+            case Judged(passed=passed, commit=commit):
+                proven = commit if passed else ""
+            case Landed(commit=commit):
+                if commit != proven:
+                    return False
+                proven = ""
+            case _ if name_of(event) in {"ATTEMPT_STARTED", "LAND_REFUSED"}:
+                proven = ""
+    return True
+
+
+# ------------------------------------------------------------------ what may be seen
+
+EXITS = (
+    an_exit(),
+    an_exit(code=1),
+    an_exit(code=127),
+    an_exit(code=None, signal=9),
+    an_exit(ended_by="deadline"),
+    an_exit(ended_by="hang"),
+    an_exit(ended_by="output"),
+    an_exit(code=1, limit="rate", retry_after=MINUTE),
+    an_exit(code=1, limit="rate"),
+    an_exit(code=1, limit="auth"),
+    an_exit(code=1, limit="overloaded"),
+    an_exit(code=1, retry_safe=False, error="half done"),
+    an_exit(question="May I?"),
+    an_exit(code=None, start_error="Permission denied"),
+)
+MILD_EXITS = tuple(
+    e for e in EXITS if e.retry_safe and not e.question and not e.start_error and e.limit != "auth"
+)
+
+
+def a_finding_of(dice: Random) -> Finding:
+    return Finding(
+        dice.choice(["tests", "types"]),
+        dice.choice([Outcome.FAILED, Outcome.FAILED, Outcome.BROKEN]),
+        on_failure=dice.choice([OnFailure.RETRY] * 9 + [OnFailure.ABORT]),
+        pattern=dice.choice(["test-failed", "no-change", ""]),
+        message=f"failure {dice.randrange(3)}",
+        items=tuple(Item(f"t{n}", "no") for n in range(dice.randrange(3))),
+        transient=dice.random() < 0.8,
+    )
+
+
+def a_failing_report(task: Task, dice: Random, exits: tuple[AgentExit, ...]) -> Report:
+    """Whatever the stage saw, it is not success; trees repeat often, so futility is met."""
+    tree = dice.choice(["t1", "t2"])
+    if dice.random() < 0.1:
+        return Faulted(f"our disk hiccuped {dice.randrange(9)}", transient=dice.random() < 0.9)
+    match task.stage:
+        case Stage.PREPARE:
+            return Prepared("ba5e", "/w", "host", fresh=task.fresh_next)
+        case Stage.WORK:
+            if dice.random() < 0.2:
+                return Lost("cut off")
+            return Worked(dice.choice(exits), f"head{task.attempt}", tree)
+        case Stage.VERIFY:
+            if dice.random() < 0.2:
+                return Conflicted(("a.py",), "onto", tree)
+            changed = ("a.py",) if dice.random() < 0.7 else ()
+            return Verified(Verdict((a_finding_of(dice),)), "bad", "onto", changed)
+        case Stage.LAND:
+            return Moved("elsewhere")
+
+
+def any_report(task: Task, dice: Random) -> Report:
+    """Success is as likely as failure."""
+    if dice.random() < 0.4:
+        return a_failing_report(task, dice, EXITS)
+    match task.stage:
+        case Stage.PREPARE:
+            return Prepared("ba5e", "/w", "host", True, warning=dice.choice(["", "no snapshot"]))
+        case Stage.WORK:
+            return Worked(an_exit(), f"head{task.attempt}", f"tree{dice.randrange(3)}", ("a.py",))
+        case Stage.VERIFY:
+            passed = Verdict((Finding("tests", Outcome.PASSED),))
+            return Verified(passed, f"commit{dice.randrange(9)}", "onto", ("a.py",))
+        case Stage.LAND:
+            return LandedOn(task.work.proven, already=dice.random() < 0.2)
+
+
+def anything(life: Life, dice: Random) -> None:
+    """One thing that may happen to the task as it stands."""
+    task = life.task
+    if not task.state.final and not task.cancel_wanted and dice.random() < 0.02:
+        life.add(CancelRequested("enough"))
+        if task.state is not State.ACTIVE:
+            life.add(Cancelled("enough"))
+        return
+    match task.state:
+        case State.WAITING:
+            life.claim()
+        case State.ACTIVE if dice.random() < 0.1:
+            lost = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
+            life.add(dice.choice([lost, Released("host:1", task.epoch)]))
+        case State.ACTIVE if task.cancel_wanted and dice.random() < 0.8:
+            life.report(Interrupted("cancelled", ref="kept"))
+        case State.ACTIVE:
+            life.report(any_report(task, dice), dice.random())
+        case State.ESCALATED:
+            choice = dice.choice([Choice.RETRY] * 4 + list(Choice))
+            life.add(Answered(choice, "words", "tests"))
+        case State.DONE if dice.random() < 0.5:
+            life.add(Undone(task.landed, Question("Again?", (Choice.RETRY, Choice.ABORT))))
+        case _:
+            pass
+
+
+# ------------------------------------------------------------------ promises
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    kinds = draw(st.sets(st.sampled_from(RETRYABLE)))
+    backoff = Backoff("fixed", SECOND, 1.0, SECOND, 0.0)
+    few = st.integers(0, 5)
+    return Policy(
+        rules={kind: RetryRule(draw(few), backoff) for kind in kinds},
+        content_retries_max=draw(few),
+        total_attempts_max=draw(st.integers(1, 15)),
+        faults_max=draw(st.integers(0, 3)),
+        landings_max=draw(st.integers(1, 4)),
+    )
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Spec:
+    agents = tuple(an_agent(f"agent{n}") for n in range(draw(st.integers(1, 3))))
+    kind = draw(st.sampled_from([TaskKind.CHANGE, TaskKind.CHANGE, TaskKind.REPORT]))
+    policy = draw(st.one_of(st.just(a_policy()), policies()))
+    return a_spec(agents=agents, kind=kind, policy=policy)
+
+
+lives = settings(max_examples=150, deadline=None)
+# Seeds, not drawn dice: a life is long, and every part of it should be as likely as it says.
+dice_ = st.integers(0, 2**32).map(Random)
+
+
+@pytest.mark.spec("0.1", "0.3", "5.2", "10.2", "11.1")
+@lives
+@given(specs(), dice_)
+def test_the_journal_of_any_life_folds_to_the_task(spec: Spec, dice: Random) -> None:
+    """Through the wire and back: what was written down is all there is to know."""
+    life = Life(spec)
+    for _ in range(60):
+        anything(life, dice)
+
+    written = [(name_of(e), json.dumps(event_to_data(e, EMPTY))) for e in life.journal]
+    read = [event_from_data(name, json.loads(text), EMPTY) for name, text in written]
+
+    assert fold(a_task(spec=spec), read) == life.task
+    assert proven_before_landing(life.journal)
+
+
+@pytest.mark.spec("0.4", "4.6")
+@lives
+@given(specs(), dice_)
+def test_an_agent_that_always_fails_comes_to_an_end(spec: Spec, dice: Random) -> None:
+    """No person answers, every report is bad: the end comes within the published bound."""
+    life, bound = Life(spec), worst_case(spec)
+    policy = spec.policy
+    per_attempt = 2 + 2 * (policy.landings_max + 1)
+    steps_max = bound.total * per_attempt + 3 * (policy.faults_max + 1)
+    while life.task.state in {State.WAITING, State.ACTIVE}:
+        if life.task.state is State.WAITING:
+            life.claim()
+        life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
+        assert life.steps <= steps_max
+
+    assert life.task.state is State.ESCALATED
+    assert life.task.counts.executions <= bound.total
+    assert life.task.counts.executions - life.task.counts.interruptions <= (
+        bound.content + bound.repeats
+    )
+
+
+@pytest.mark.spec("0.4", "3.4")
+def test_a_branch_that_never_stands_still_comes_to_an_end() -> None:
+    """Every verdict passes, and every landing finds the branch moved."""
+    life = Life(a_spec())
+    passed = Verdict((Finding("tests", Outcome.PASSED),))
+    reports: dict[Stage, Report] = {
+        Stage.PREPARE: Prepared("ba5e", "/w", "host", True),
+        Stage.WORK: Worked(an_exit(), "head", "tree", ("a.py",)),
+        Stage.VERIFY: Verified(passed, "commit", "onto", ("a.py",)),
+        Stage.LAND: Moved("elsewhere"),
+    }
+    while life.task.state in {State.WAITING, State.ACTIVE}:
+        if life.task.state is State.WAITING:
+            life.claim()
+        life.report(reports[life.task.stage])
+        assert life.steps < 100
+
+    assert life.task.state is State.ESCALATED
+    assert life.task.counts.executions == 1
+    assert life.task.counts.failures == {}
+
+
+@pytest.mark.spec("0.4", "4.6")
+def test_the_defaults_run_an_agent_four_times_on_failing_tests() -> None:
+    """Each time the work is other work, so futility does not cut it short."""
+    life = Life(a_spec())
+    while life.task.state in {State.WAITING, State.ACTIVE}:
+        life.claim()
+        life.report(Prepared("ba5e", "/w", "host", True))
+        life.report(Worked(an_exit(), "head", f"tree{life.task.attempt}", ("a.py",)))
+        failing = Finding("tests", Outcome.FAILED, message="test_login failed")
+        life.report(Verified(Verdict((failing,)), "commit", "onto", ("a.py",)))
+
+    assert life.task.counts.executions == 4 == worst_case(a_spec()).content
+    assert life.task.reason is not None
+    assert life.task.reason.value == "MAX_RETRIES"
+
+
+@pytest.mark.spec("10.4", "5.2")
+@lives
+@given(dice_)
+def test_every_answer_grants_at_most_the_same_again(dice: Random) -> None:
+    life, bound = Life(a_spec()), worst_case(a_spec())
+    for answers in range(1, 4):
+        while life.task.state in {State.WAITING, State.ACTIVE}:
+            if life.task.state is State.WAITING:
+                life.claim()
+            life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
+        assert life.task.counts.executions <= answers * bound.total
+        life.add(Answered(Choice.RETRY, "again"))
+
+
+def test_the_fold_needs_nothing_but_the_events() -> None:
+    life = Life(replace(a_spec(), agents=()))
+    life.claim()
+    assert fold(a_task(spec=life.spec), life.journal) == life.task

@@ -1,0 +1,410 @@
+"""The machine: every state, stage and event against a table written out by hand."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import (
+    MINUTE,
+    NOW,
+    SECOND,
+    a_failure,
+    a_retry,
+    a_spec,
+    a_task,
+    an_active_task,
+    an_exit,
+)
+from yaoki.core.events import (
+    AgentFinished,
+    Answered,
+    AttemptStarted,
+    Cancelled,
+    CancelRequested,
+    Claimed,
+    EscalateDecided,
+    Event,
+    Judged,
+    Landed,
+    LandRefused,
+    LeaseExpired,
+    Note,
+    Released,
+    Submitted,
+    Undone,
+    name_of,
+)
+from yaoki.core.machine import Illegal, evolve, legal
+from yaoki.core.model import (
+    Choice,
+    Counts,
+    Kind,
+    Lease,
+    Question,
+    Reason,
+    Stage,
+    State,
+    Task,
+    TaskKind,
+    Work,
+)
+
+QUESTION = Question("Try again?", (Choice.RETRY, Choice.ABORT))
+ESCALATED = EscalateDecided(
+    a_failure(), Reason.MAX_RETRIES, {"type": "MAX_RETRIES"}, {"total_attempts": 1}, QUESTION
+)
+
+EVENTS: tuple[Event, ...] = (
+    Submitted(1, a_spec()),
+    Claimed("host:2", 5, NOW + MINUTE),
+    LeaseExpired("host:1", 4, counted=True),
+    Released("host:1", 4),
+    AttemptStarted(3, "small", "ba5e", "/w", "host", fresh=True),
+    AgentFinished(an_exit(), "head2", "tree2"),
+    Judged(True, "c0ffee2", "onto2"),
+    LandRefused("moved"),
+    Landed("c0ffee"),
+    a_retry(),
+    ESCALATED,
+    Answered(Choice.RETRY, "try the other door"),
+    CancelRequested("enough"),
+    Cancelled("enough"),
+    Undone("c0ffee", QUESTION),
+    Note("WARNING", {"message": "careful"}),
+)
+
+# Event -> state -> the stages it may happen in: P(repare), W(ork), V(erify), L(and).
+LEGAL = {
+    "TASK_SUBMITTED": {},
+    "TASK_CLAIMED": {"WAITING": "PWVL"},
+    "LEASE_EXPIRED": {"ACTIVE": "PWVL"},
+    "LEASE_RELEASED": {"ACTIVE": "PWVL"},
+    "ATTEMPT_STARTED": {"ACTIVE": "P"},
+    "AGENT_FINISHED": {"ACTIVE": "W"},
+    "QUALITY_JUDGMENT": {"ACTIVE": "V"},
+    "LAND_REFUSED": {"ACTIVE": "L"},
+    "TASK_LANDED": {"ACTIVE": "L"},
+    "RETRY_DECISION": {"ACTIVE": "PWVL"},
+    "ESCALATE_DECISION": {"ACTIVE": "PWVL"},
+    "ESCALATION_ANSWERED": {"ESCALATED": "PWVL"},
+    "CANCEL_REQUESTED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
+    "TASK_CANCELLED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
+    "TASK_UNDONE": {"DONE": "PWVL"},
+    "WARNING": dict.fromkeys(
+        ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
+    ),
+}
+STAGES = {"P": Stage.PREPARE, "W": Stage.WORK, "V": Stage.VERIFY, "L": Stage.LAND}
+
+
+def standing(state: State, stage: Stage) -> Task:
+    """A task with everything an event could ask for, save the right state and stage."""
+    task = a_task()
+    return replace(
+        task,
+        state=state,
+        stage=stage,
+        epoch=4,
+        attempt=2,
+        lease=Lease(task.id, "host:1", 4, NOW),
+        work=Work(head="head", proven="c0ffee", onto="onto"),
+        cancel_wanted=True,
+    )
+
+
+@pytest.mark.spec("1.1", "0.3")
+def test_the_table_names_every_event() -> None:
+    assert {name_of(event) for event in EVENTS} == set(LEGAL)
+
+
+@pytest.mark.spec("1.1", "0.3")
+@pytest.mark.parametrize("event", EVENTS, ids=name_of)
+@pytest.mark.parametrize("letter", STAGES)
+@pytest.mark.parametrize("state", State)
+def test_only_what_the_table_allows_can_happen(state: State, letter: str, event: Event) -> None:
+    task = standing(state, STAGES[letter])
+    before = copy.deepcopy(task)
+
+    allowed = letter in LEGAL[name_of(event)].get(state.value, "")
+
+    assert legal(task, event) is allowed
+    if not allowed:
+        with pytest.raises(Illegal):
+            evolve(task, event)
+    else:
+        evolve(task, event)
+    assert task == before
+
+
+GUARDED: list[tuple[str, Task, Event]] = [
+    ("a claim skips no epoch", a_task(), Claimed("h", 2, NOW)),
+    ("a claim repeats no epoch", a_task(epoch=3), Claimed("h", 3, NOW)),
+    ("an older claim cannot expire", an_active_task(epoch=3), LeaseExpired("h", 2, True)),
+    ("an older claim cannot be released", an_active_task(epoch=3), Released("h", 2)),
+    (
+        "an attempt starts once",
+        an_active_task(attempt=2),
+        AttemptStarted(2, "a", "b", "w", "h", True),
+    ),
+    ("nothing unproven lands", an_active_task(Stage.LAND, work=Work()), Landed("c0ffee")),
+    ("nothing but the proven commit lands", an_active_task(Stage.LAND), Landed("other")),
+    ("an empty commit is no proof", an_active_task(Stage.VERIFY), Judged(True, "", "onto")),
+    ("nothing is cancelled without a wish", a_task(), Cancelled("no")),
+]
+
+
+@pytest.mark.spec("0.1", "0.3", "11.2")
+@pytest.mark.parametrize(("promise", "task", "event"), GUARDED, ids=[g[0] for g in GUARDED])
+def test_a_guard_refuses(promise: str, task: Task, event: Event) -> None:
+    assert not legal(task, event), promise
+    with pytest.raises(Illegal):
+        evolve(task, event)
+
+
+# ------------------------------------------------------------------ what each event makes
+
+
+@pytest.mark.spec("11.1")
+def test_a_claim_gives_a_lease_of_a_new_epoch() -> None:
+    task = evolve(a_task(epoch=4, due_at=NOW), Claimed("host:2", 5, NOW + MINUTE))
+
+    assert task.state is State.ACTIVE
+    assert task.lease == Lease(task.id, "host:2", 5, NOW + MINUTE)
+    assert (task.epoch, task.due_at) == (5, None)
+
+
+@pytest.mark.spec("3.7", "5.2", "11.3")
+@pytest.mark.parametrize(("counted", "deliveries"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize("stage", Stage)
+def test_an_expired_claim_goes_back_at_the_same_stage(
+    stage: Stage, counted: bool, deliveries: int
+) -> None:
+    before = an_active_task(stage)
+
+    task = evolve(before, LeaseExpired("host:1", 1, counted))
+
+    assert (task.state, task.stage, task.lease) == (State.WAITING, stage, None)
+    assert task.counts == Counts(deliveries=deliveries)
+    assert (task.work, task.attempt, task.epoch) == (before.work, before.attempt, 1)
+
+
+@pytest.mark.spec("11.8")
+@pytest.mark.parametrize("stage", Stage)
+def test_a_released_claim_costs_nothing(stage: Stage) -> None:
+    before = an_active_task(stage)
+
+    task = evolve(before, Released("host:1", 1))
+
+    assert task == replace(before, state=State.WAITING, lease=None)
+
+
+@pytest.mark.spec("3.1", "5.2")
+def test_an_attempt_starts_with_clean_work_and_forgives_deliveries() -> None:
+    before = an_active_task(
+        counts=Counts(deliveries=3), fresh_next=True, work=Work(head="old", proven="old")
+    )
+
+    task = evolve(
+        before, AttemptStarted(1, "small", "ba5e", "/w", "host", True, "tree", "s", {"a": "b"})
+    )
+
+    assert task.stage is Stage.WORK
+    assert task.work == Work(
+        base="ba5e", worktree="/w", host="host", tree="tree", guards={"a": "b"}
+    )
+    assert (task.attempt, task.counts.executions, task.fresh_next) == (1, 1, False)
+    assert task.counts.deliveries == task.forgiven.deliveries == 3
+
+
+@pytest.mark.spec("1.2")
+def test_a_check_task_needs_no_agent() -> None:
+    before = an_active_task(spec=a_spec(kind=TaskKind.CHECK, agents=()))
+
+    task = evolve(before, AttemptStarted(1, "", "ba5e", "/w", "host", True))
+
+    assert task.stage is Stage.VERIFY
+
+
+@pytest.mark.spec("3.2")
+def test_finished_work_goes_to_verify() -> None:
+    before = an_active_task(Stage.WORK, take_over=True)
+
+    task = evolve(before, AgentFinished(an_exit(), "head2", "tree2", 3))
+
+    assert task.stage is Stage.VERIFY
+    assert (task.work.head, task.work.tree, task.work.exit) == ("head2", "tree2", an_exit())
+    assert not task.take_over
+
+
+@pytest.mark.spec("0.1")
+def test_a_passed_judgment_names_the_commit_to_land() -> None:
+    task = evolve(an_active_task(Stage.VERIFY), Judged(True, "c0ffee", "onto"))
+
+    assert (task.stage, task.work.proven, task.work.onto) == (Stage.LAND, "c0ffee", "onto")
+
+
+@pytest.mark.spec("0.1")
+def test_a_failed_judgment_moves_nothing() -> None:
+    before = an_active_task(Stage.VERIFY)
+
+    assert evolve(before, Judged(False, "c0ffee", "onto")) == before
+
+
+@pytest.mark.spec("3.4")
+def test_a_refused_landing_must_be_proven_again() -> None:
+    task = evolve(an_active_task(Stage.LAND), LandRefused("moved"))
+
+    assert (task.stage, task.work.proven, task.work.onto) == (Stage.VERIFY, "", "")
+    assert (task.counts.landings, task.work.refused) == (1, 1)
+
+
+@pytest.mark.spec("0.1", "3.4")
+def test_landed_is_done() -> None:
+    task = evolve(an_active_task(Stage.LAND), Landed("c0ffee"))
+
+    assert (task.state, task.landed, task.lease) == (State.DONE, "c0ffee", None)
+
+
+@pytest.mark.spec("5.2", "3.7")
+def test_a_retry_counts_the_failure_and_waits() -> None:
+    event = a_retry(due_at=NOW + SECOND, agent_index=1, fresh=True, same_failures=2, tree="t")
+
+    task = evolve(an_active_task(Stage.VERIFY), event)
+
+    assert (task.state, task.stage, task.lease) == (State.WAITING, Stage.PREPARE, None)
+    assert (task.due_at, task.agent_index, task.fresh_next) == (NOW + SECOND, 1, True)
+    assert task.counts.failures == {"QUALITY_FAILURE": 1}
+    assert task.failure == task.feedback == event.failure
+    assert (task.same_failures, task.failed_tree) == (2, "t")
+
+
+@pytest.mark.spec("5.5")
+def test_a_transient_failure_leaves_the_words_for_the_agent_as_they_were() -> None:
+    earlier = a_failure(message="test_login fails")
+    before = an_active_task(Stage.VERIFY, feedback=earlier, same_failures=2, failed_tree="t")
+
+    task = evolve(before, a_retry(a_failure(Kind.RATE_LIMIT), same_failures=1, tree="u"))
+
+    assert task.feedback == earlier
+    assert (task.same_failures, task.failed_tree) == (2, "t")
+
+
+@pytest.mark.spec("3.7", "5.2")
+def test_an_interruption_is_counted_as_one_and_not_as_a_failed_try() -> None:
+    task = evolve(an_active_task(Stage.WORK), a_retry(a_failure(Kind.LOST)))
+
+    assert task.counts.interruptions == 1
+    assert task.counts.total == task.counts.content == 0
+
+
+@pytest.mark.spec("4.8")
+@pytest.mark.parametrize("stage", Stage)
+def test_a_fault_of_ours_repeats_the_stage_as_it_was(stage: Stage) -> None:
+    """A landing that failed for a reason of ours must still know what it has to land."""
+    before = an_active_task(stage)
+    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+
+    task = evolve(before, a_retry(fault, stage=stage))
+
+    assert (task.stage, task.work) == (stage, before.work)
+    assert (task.counts.faults, task.counts.failures, task.feedback) == (1, {}, None)
+    assert legal(replace(task, state=State.ACTIVE), Landed("c0ffee")) is (stage is Stage.LAND)
+
+
+@pytest.mark.spec("0.1")
+def test_a_failure_of_the_work_takes_the_proof_back() -> None:
+    task = evolve(an_active_task(Stage.LAND), a_retry(a_failure()))
+
+    assert (task.work.proven, task.work.onto) == ("", "")
+
+
+@pytest.mark.spec("1.3", "10.4")
+def test_an_escalation_holds_its_reason_and_question() -> None:
+    task = evolve(an_active_task(Stage.VERIFY), ESCALATED)
+
+    assert (task.state, task.lease) == (State.ESCALATED, None)
+    assert (task.reason, task.question) == (Reason.MAX_RETRIES, QUESTION)
+    assert task.counts.failures == {"QUALITY_FAILURE": 1}
+
+
+def escalated(**given: object) -> Task:
+    return replace(evolve(an_active_task(Stage.VERIFY), ESCALATED), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("10.4", "5.2")
+def test_an_answer_gives_a_fresh_budget_and_forgets_no_count() -> None:
+    before = escalated(same_failures=3, failed_tree="t")
+
+    task = evolve(before, Answered(Choice.RETRY, "use the other door"))
+
+    assert (task.state, task.words) == (State.WAITING, "use the other door")
+    assert (task.reason, task.question, task.same_failures, task.failed_tree) == (None, None, 0, "")
+    assert task.counts == task.forgiven == before.counts
+    assert task.spent(Kind.QUALITY_FAILURE) == task.spent_total == 0
+
+
+@pytest.mark.spec("10.4")
+def test_a_take_over_keeps_the_worktree() -> None:
+    task = evolve(escalated(fresh_next=True), Answered(Choice.DONE))
+
+    assert (task.state, task.stage) == (State.WAITING, Stage.PREPARE)
+    assert (task.take_over, task.fresh_next) == (True, False)
+
+
+@pytest.mark.spec("10.4", "6.8")
+def test_a_waiver_is_remembered_once_and_verifies_the_same_work() -> None:
+    once = evolve(escalated(), Answered(Choice.WAIVE, check="tests"))
+    twice = evolve(
+        replace(once, state=State.ESCALATED), Answered(Choice.WAIVE, check="tests")
+    )
+
+    assert once.waivers == twice.waivers == ("tests",)
+    assert once.stage is Stage.VERIFY
+
+
+@pytest.mark.spec("10.4")
+def test_a_waiver_without_work_starts_at_the_beginning() -> None:
+    task = evolve(escalated(work=Work()), Answered(Choice.WAIVE, check="tests"))
+
+    assert task.stage is Stage.PREPARE
+
+
+@pytest.mark.spec("10.4")
+def test_an_abort_ends_the_task() -> None:
+    task = evolve(escalated(), Answered(Choice.ABORT))
+
+    assert (task.state, task.question) == (State.CANCELLED, None)
+
+
+@pytest.mark.spec("9.5")
+def test_a_wish_to_cancel_ends_nothing_by_itself() -> None:
+    before = an_active_task(Stage.WORK)
+
+    wished = evolve(before, CancelRequested("enough"))
+    ended = evolve(wished, Cancelled("enough"))
+
+    assert wished == replace(before, cancel_wanted=True)
+    assert (ended.state, ended.lease) == (State.CANCELLED, None)
+
+
+@pytest.mark.spec("9.6")
+def test_work_taken_back_is_a_question_again() -> None:
+    done = evolve(an_active_task(Stage.LAND), Landed("c0ffee"))
+
+    task = evolve(done, Undone("c0ffee", QUESTION))
+
+    assert (task.state, task.stage, task.reason) == (
+        State.ESCALATED,
+        Stage.PREPARE,
+        Reason.MANUAL,
+    )
+    assert (task.landed, task.work.proven, task.fresh_next) == ("", "", True)
+
+
+def test_a_note_changes_nothing() -> None:
+    task = an_active_task()
+
+    assert evolve(task, Note("WARNING", {"message": "careful"})) is task
