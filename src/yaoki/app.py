@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from yaoki.system import (
     holder_dead,
     holder_name,
     machine_id,
+    memory_free,
     state_home,
 )
 from yaoki.workspace import GitWorkspace, Repository, open_repository, resolve_base
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId
     from yaoki.engine.closing import Closing
     from yaoki.engine.control import Control
-    from yaoki.engine.pool import Pool
+    from yaoki.engine.pool import Pool, Stop
     from yaoki.engine.stages import Stages
     from yaoki.plan import Plan
 
@@ -78,6 +79,7 @@ class App:
                 "pending_runs_max": limits.pending_runs,
                 "pending_tasks_max": limits.pending_tasks,
                 "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
+                "ageing": timedelta(seconds=limits.ageing_s),
                 "backups_kept": self.settings.store.backups,
             },
         )
@@ -123,8 +125,8 @@ class App:
     def stages(self) -> Stages:
         from yaoki.agents import find_agent
         from yaoki.checks import Checks
+        from yaoki.engine.stages import Room, Stages
         from yaoki.engine.stages import Settings as StageSettings
-        from yaoki.engine.stages import Stages
 
         limits = self.settings.limits
         lease = timedelta(seconds=limits.lease_s)
@@ -141,10 +143,13 @@ class App:
                 adopt=limits.adopt == "adopt",
                 snapshots=self.settings.recovery.enable_snapshots,
                 disk_free_min=limits.disk_free_bytes,
+                memory_free_min=limits.memory_free_bytes,
                 output_bytes_max=limits.output_bytes,
+                prompt_bytes_max=limits.prompt_bytes,
+                agent_wait=timedelta(seconds=limits.agent_wait_s),
                 environment=allowed(os.environ, BASIC),
             ),
-            lambda: disk_free(self.home),
+            lambda: Room(disk_free(self.home), memory_free()),
         )
 
     @cached_property
@@ -207,13 +212,18 @@ class App:
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
 
-    def serve(self, run: Run, *, slots: int = 0) -> Pool:
-        """Carry the run until it rests, in the foreground; signals ask it to stop."""
+    def serve(
+        self, run: Run, *, slots: int = 0, asked: Callable[[Stop], None] = lambda _: None
+    ) -> Pool:
+        """Carry the run until it rests, in the foreground; signals ask it to stop.
+
+        `asked` hears of each signal, inside its handler.
+        """
         self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
         self.control.resumed(run)
         self.control.sweep(run)
         pool = self.pool(slots or run.parallel)
-        _obey_signals(pool)
+        _obey_signals(pool.stop, asked)
         pool.serve([run.id])
         return pool
 
@@ -230,6 +240,10 @@ def _alive_here(holder: str) -> bool:
     return holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
 
 
-def _obey_signals(pool: Pool) -> None:
+def _obey_signals(stop: Stop, asked: Callable[[Stop], None]) -> None:
+    def obey(*_: object) -> None:
+        stop.ask()
+        asked(stop)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: pool.stop.ask())
+        signal.signal(number, obey)

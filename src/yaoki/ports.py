@@ -129,6 +129,9 @@ class Agent(Protocol):
     def question(self, folder: Path) -> str:
         """What the agent asks a person while it still runs; empty when it asks nothing."""
 
+    def waits(self, folder: Path) -> timedelta:
+        """How long the agent means to wait by itself; zero when it works."""
+
 
 # ------------------------------------------------------------------ checks
 

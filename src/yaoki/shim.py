@@ -107,15 +107,18 @@ def proc_table() -> dict[int, tuple[int, float]]:
 
 
 def ps_table() -> dict[int, tuple[int, float]]:
-    """The same from ps, whose times read [[days-]hours:]minutes:seconds."""
+    """The same from ps, itself left out; its times read [[days-]hours:]minutes:seconds."""
+    import subprocess
+
+    argv = ["ps", "-axo", "pid=,ppid=,time="]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as ps:
+        rows = [line.split() for line in ps.stdout or ()]
     table = {}
-    with os.popen("ps -axo pid=,ppid=,time=") as lines:
-        for line in lines:
-            pid, parent, used = line.split()
-            days, _, clock = used.rpartition("-")
-            seconds = int(days or 0) * 86400.0
-            for power, part in enumerate(reversed(clock.split(":"))):
-                seconds += float(part) * 60**power
+    for pid, parent, used in rows:
+        days, _, clock = used.rpartition("-")
+        parts = enumerate(reversed(clock.split(":")))
+        seconds = int(days or 0) * 86400 + sum(float(part) * 60**power for power, part in parts)
+        if int(pid) != ps.pid:
             table[int(pid)] = (int(parent), seconds)
     return table
 

@@ -31,10 +31,15 @@ def git(folder: Path, *args: str, code: int = 0) -> str:
     """What a person (or an agent) types in a shell."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | USER
     done = subprocess.run(
-        ["git", *args], cwd=folder, env=env, capture_output=True, text=True, check=False
+        ["git", *args],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == code, f"git {args}: {done.stderr}"
-    return done.stdout.strip("\n")
+    assert done.returncode == code, f"git {args}: {os.fsdecode(done.stderr)}"
+    return os.fsdecode(done.stdout).strip("\n")
 
 
 def write(folder: Path, **files: str) -> None:

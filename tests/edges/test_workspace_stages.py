@@ -21,7 +21,7 @@ from tests.edges.repositories import (
     worked,
     write,
 )
-from yaoki.core.model import Kind, TaskKind
+from yaoki.core.model import Kind, TaskId, TaskKind
 from yaoki.errors import GitFailed, Unknown
 from yaoki.ports import Workspace
 from yaoki.workspace import GitWorkspace
@@ -82,7 +82,7 @@ def test_preparing_starts_from_what_has_landed(world: World) -> None:
 @pytest.mark.spec("3.1", "0.6")
 @pytest.mark.parametrize("wrong", ["../../heads/main", "a b", "x/y", "", "-x", "X"])
 def test_an_id_that_could_name_another_ref_is_refused(world: World, wrong: str) -> None:
-    task = replace(world.task(), id=wrong)
+    task = replace(world.task(), id=TaskId(wrong))
 
     with pytest.raises(Unknown, match="is not an id"):
         world.workspace.prepare(world.run, task, 1)

@@ -37,7 +37,7 @@ from yaoki.core.model import (
     Task,
 )
 from yaoki.engine.closing import Closing
-from yaoki.engine.stages import Hold, Settings, Stages
+from yaoki.engine.stages import Hold, Room, Settings, Stages
 from yaoki.engine.worker import Worker
 from yaoki.store import SqlStore, open_store
 
@@ -112,7 +112,7 @@ class Life:
             lambda _: PlainAgent(),
             self.clock,
             Settings(Path("/f"), "host", LEASE, adopt=self.adopt),
-            lambda: 1 << 40,
+            lambda: Room(1 << 40, 1 << 40),
         )
         self.worker = Worker(
             self.store,
@@ -137,6 +137,9 @@ class Life:
             if self.step():
                 return
         raise AssertionError("the run never rests")
+
+    def another(self, holder: str) -> bool:
+        return holder != self.holder
 
     def step(self) -> bool:
         """One claim carried to its rest; true when the run rests."""
@@ -214,7 +217,7 @@ def to_the_end(
         life = Life(world, path, f"host:{n}", touch, adopt=adopt)
         try:
             life.submit(story.specs(), story.run(world))
-            life.live(lambda holder, me=life.holder: holder != me)
+            life.live(life.another)
         except Killed:
             touched.extend(touch.names)
             if shims_die:

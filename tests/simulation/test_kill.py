@@ -65,9 +65,7 @@ def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
     check_invariants(whole)
 
     for point in points(story):
-        ending = to_the_end(
-            story, lambda life, at=point: at if life == 0 else -1, shims_die=shims_die
-        )
+        ending = to_the_end(story, (point, *[-1] * 60).__getitem__, shims_die=shims_die)
         place = f"killed at touch {point}: {whole.touches[point - 1]}"
         check_invariants(ending)
         assert ending.states == whole.states, place

@@ -295,6 +295,9 @@ class PlainAgent:
     def question(self, folder: Path) -> str:
         return ""
 
+    def waits(self, folder: Path) -> timedelta:
+        return timedelta(0)
+
 
 class TreeChecker:
     """Passes when the task's own file is good in the worktree at this instant."""

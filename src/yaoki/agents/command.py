@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from yaoki.agents.asking import question_in
@@ -27,6 +27,9 @@ ARGUMENT_BYTES_MAX = 100_000
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
+# An agent that repeats its own calls this often loops; we wait better than it does.
+REPEATS_MAX = 25
+RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|task|attempt|model)\}")
 
@@ -54,6 +57,7 @@ class CommandAgent:
             deadline=order.timeout,
             hang=order.hang,
             lease=order.lease,
+            output_bytes_max=order.output_bytes_max,
         )
 
     def read(self, folder: Path, look: Look) -> AgentExit:
@@ -70,7 +74,7 @@ class CommandAgent:
             error=_error(errors, result, secrets),
             question=mask(result.question or _asked(folder, look), secrets),
             retry_after=result.retry_after or retry_after_of(lines, datetime.now(UTC)),
-            limit=limit_of(lines),
+            limit=limit_of(lines) or ("rate" if result.retry_after else ""),
             retry_safe=result.retry_safe,
             start_error=look.start_error,
         )
@@ -80,6 +84,24 @@ class CommandAgent:
         if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
             asked = _last_words(written(folder)[:1], input_only=False)
         return mask(asked, secret_values(self._environ))
+
+    def waits(self, folder: Path) -> timedelta:
+        """How long the agent says it will wait by itself, or has been told to; zero when it works.
+
+        Its retry lines count only while they are its last words.
+        """
+        if read_result(folder).question:
+            return timedelta(0)
+        newest = written(folder)[:1]
+        if not newest or newest[0].name != ERR:
+            return timedelta(0)
+        lines = [line for line in plain(tail(newest[0], LOG_BYTES_READ)).splitlines() if line]
+        told = error_lines("\n".join(lines[-2:]))
+        if not told or not limit_of(error_lines("\n".join(lines))):
+            return timedelta(0)
+        announced = retry_after_of(told, datetime.now(UTC)) or timedelta(0)
+        repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
+        return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
 
 
 # ------------------------------------------------------------------ before

@@ -42,4 +42,5 @@ class ScriptedAgent(CommandAgent):
             deadline=order.timeout,
             hang=order.hang,
             lease=order.lease,
+            output_bytes_max=order.output_bytes_max,
         )

@@ -21,7 +21,7 @@ class Named:
 
 
 def named(app: App, text: str, run_name: str = "") -> Named:
-    """A whole run id first, then a task, then the beginning of a run id; nothing: the newest run."""
+    """A whole run id, else a task, else the beginning of a run id; nothing: the newest run."""
     if not text:
         return Named(app.control.find_run(run_name))
     runs = {run.id: run for run in app.store.runs()}

@@ -46,7 +46,7 @@ def line(text: str, limit: int = 300) -> str:
 def coloured() -> bool:
     """Only on a terminal, and never against NO_COLOR."""
     return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and "dumb" != os.environ.get("TERM")
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     )
 
 

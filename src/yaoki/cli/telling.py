@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -79,5 +80,5 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
 
 
 def _places(given: Sequence[str]) -> list[Path]:
-    named = [Path(value) for name, value in zip(given, given[1:], strict=False) if name == "--repo"]
+    named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
     return [place.absolute() for place in (*named, Path.cwd())]

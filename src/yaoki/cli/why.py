@@ -33,7 +33,7 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
         if as_json:
             document(explanation_document(held))
         else:
-            _show(app, held)
+            _show(held)
     return 0
 
 
@@ -55,7 +55,7 @@ def _journal(app: App, task_id: TaskId) -> list[Entry]:
     return entries
 
 
-def _show(app: App, held: Explanation) -> None:
+def _show(held: Explanation) -> None:
     row = held.view.row
     say(f"{line(row.name, 80)} ({row.id})")
     say(f"  {line(held.headline)}")

@@ -125,6 +125,8 @@ def of_exit(exit_: AgentExit) -> Failure | None:
         return fatal("AUTHENTICATION_FAILED", FATAL["AUTHENTICATION_FAILED"].message)
     if exit_.limit == "overloaded":
         return failed(Kind.TRANSIENT_ERROR, "the agent's service was overloaded or out of reach")
+    if exit_.ended_by == "waiting":
+        return failed(Kind.TRANSIENT_ERROR, "the agent kept waiting for its service")
     return None
 
 

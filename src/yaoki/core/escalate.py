@@ -139,8 +139,11 @@ def _ask(task: Task, failure: Failure) -> str:
 
 
 def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:
-    """At most 500 characters: the issue is shortened first, so the next command stays whole."""
+    """Within the bound: the issue is shortened first, so the next command stays whole."""
     template = TEMPLATES.get(task.spec.language, TEMPLATES["en"])[type_]
+    most = min(task.spec.policy.message_max, MESSAGE_MAX)
+    if not task.spec.policy.trace_link:
+        template = template.rsplit("\n", 1)[0]
     listed = [f"- {action}" for action in actions]
     for issue_max, shown in ((160, 4), (100, 3), (80, 2), (60, 1)):
         words = template.format(
@@ -150,9 +153,9 @@ def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...])
             issue=first_line(failure.message, issue_max),
             actions="\n".join(listed[:shown]),
         )
-        if len(words) <= MESSAGE_MAX:
+        if len(words) <= most:
             return words
-    return words[:MESSAGE_MAX]
+    return words[:most]
 
 
 _HINTS: Mapping[Kind, str] = {
@@ -164,8 +167,11 @@ _HINTS: Mapping[Kind, str] = {
 }
 
 
-def hint(failure: Failure | None) -> str:
-    """What an agent is told to change; empty for failures that repeat the identical prompt."""
+def hint(failure: Failure | None, own: Mapping[Kind, str] | None = None) -> str:
+    """What an agent is told to change; empty for failures that repeat the identical prompt.
+
+    `own` are the words of the settings, which go before ours.
+    """
     if failure is None or failure.kind not in _HINTS:
         return ""
-    return _HINTS[failure.kind]
+    return (own or {}).get(failure.kind) or _HINTS[failure.kind]

@@ -65,12 +65,12 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.stage is Stage.PREPARE and attempt == task.attempt + 1
         case AgentFinished():
             return active and task.stage is Stage.WORK
-        case Judged():
-            return active and task.stage is Stage.VERIFY
+        case Judged(passed=passed, commit=commit):
+            return active and task.stage is Stage.VERIFY and (bool(commit) or not passed)
         case LandRefused():
             return active and task.stage is Stage.LAND
-        case Landed():
-            return active and task.stage is Stage.LAND and bool(task.work.proven)
+        case Landed(commit=commit):
+            return active and task.stage is Stage.LAND and commit == task.work.proven != ""
         case RetryDecided() | EscalateDecided():
             return active
         case Answered():
@@ -204,6 +204,8 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
     """What a retry and an escalation share: the failure is counted and remembered."""
     failure = event.failure
     content = failure.kind in CONTENT and not failure.ours
+    # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
+    unproven = replace(task.work, proven="", onto="")
     return replace(
         task,
         lease=None,
@@ -213,7 +215,7 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
         feedback=failure if content else task.feedback,
         same_failures=event.same_failures if content else task.same_failures,
         failed_tree=event.tree if content else task.failed_tree,
-        work=replace(task.work, proven="", onto=""),
+        work=task.work if event.stage is Stage.LAND else unproven,
     )
 
 

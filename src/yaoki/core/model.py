@@ -150,6 +150,9 @@ class Policy:
     deliveries_max: int = 5
     landings_max: int = 10
     rate_limit_wait_max: timedelta = timedelta(hours=6)
+    hints: Mapping[Kind, str] = field(default_factory=dict)
+    message_max: int = 500
+    trace_link: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from yaoki.core.escalate import hint
-from yaoki.core.model import CheckSpec, Failure, Task, TaskKind
+from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -54,14 +54,15 @@ def fence(text: str) -> str:
     return f"{bar}\n{text}\n{bar}"
 
 
-def compose(
-    task: Task, tell: Callable[[Failure], str] = lambda failure: what_failed(failure)
-) -> Prompt:
+Teller = Callable[[Failure, Mapping[Kind, str]], str]
+
+
+def compose(task: Task, tell: Teller | None = None) -> Prompt:
     """The whole prompt.  If the words about the failure cannot be made, generic ones are used."""
     failed, fault = "", ""
     if task.feedback is not None:
         try:
-            failed = tell(task.feedback)
+            failed = (tell or what_failed)(task.feedback, task.spec.policy.hints)
         except Exception as error:  # noqa: BLE001 - whatever a teller does, the attempt must go on
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
     sections = (
@@ -93,9 +94,9 @@ def _rules(task: Task) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def what_failed(failure: Failure) -> str:
+def what_failed(failure: Failure, hints: Mapping[Kind, str]) -> str:
     """Exactly what failed, and nothing of the history before."""
-    parts = [hint(failure), f"{failure.kind.value}: {failure.message}"]
+    parts = [hint(failure, hints), f"{failure.kind.value}: {failure.message}"]
     if failure.check:
         parts.append(f"Failing check: {failure.check}")
     parts.extend(_item_lines(failure))

@@ -99,7 +99,7 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
                 {
                     "retry_count": task.counts.total,
                     "previous_failure_type": task.failure.kind.value,
-                    "modification_hint": escalate.hint(task.feedback),
+                    "modification_hint": escalate.hint(task.feedback, task.spec.policy.hints),
                 },
             )
         )
@@ -179,7 +179,7 @@ def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tu
                 max_retries=decision.maximum,
                 delay_ms=delay_ms,
                 reasoning=decision.reasoning,
-                modification_hint=escalate.hint(failure),
+                modification_hint=escalate.hint(failure, task.spec.policy.hints),
                 strategy=decision.strategy,
                 fresh=decision.strategy in {"fresh", "next-agent"},
                 agent_index=task.agent_index + next_agent,

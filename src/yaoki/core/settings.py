@@ -147,6 +147,9 @@ class Limits:
     max_in_progress_s: float = seconds(
         1_800.0, "how long a silent agent keeps its task when its lease ran out"
     )
+    agent_wait_s: float = seconds(
+        120.0, "longest wait an agent may take by itself; past it yaoki waits in its place"
+    )
     delivery_max: int = key(5, "deliveries of one task before it is a dead letter", low=1)
     pending_runs: int = key(20, "runs that are not finished", low=1)
     pending_tasks: int = key(10_000, "tasks of one run", low=1)
@@ -223,10 +226,10 @@ class Settings:
 
     @property
     def policy(self) -> Policy:
-        return policy(self.retry, self.limits)
+        return policy(self.retry, self.limits, self.escalate)
 
 
-def policy(retry: Retry, limits: Limits) -> Policy:
+def policy(retry: Retry, limits: Limits, escalate: Escalate) -> Policy:
     """The rules of one task, as the engine asks them."""
     return Policy(
         rules={kind: retry.rule(kind) for kind in retry.retryable_failures},
@@ -235,4 +238,11 @@ def policy(retry: Retry, limits: Limits) -> Policy:
         deliveries_max=limits.delivery_max,
         landings_max=limits.landings_max,
         rate_limit_wait_max=timedelta(seconds=retry.rate_limit_wait_max_s),
+        hints={
+            kind: cause.modification_hint
+            for kind, cause in retry.cause_specific.items()
+            if cause.modification_hint
+        },
+        message_max=escalate.max_message_length,
+        trace_link=escalate.include_trace_link,
     )

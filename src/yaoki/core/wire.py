@@ -52,9 +52,7 @@ def part_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return whole
 
 
-def part_from_data(
-    cls: Any, names: tuple[str, ...], data: Mapping[str, Any]
-) -> dict[str, Any]:
+def part_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
     """What `part_to_data` wrote, as keyword arguments."""
     known = _part_decoders(cls, names)
     return {name: known[name](held) for name, held in data.items()}

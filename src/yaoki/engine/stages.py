@@ -5,7 +5,7 @@ it saw; what follows from it is decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from yaoki.core.model import (
     TaskKind,
     Verdict,
 )
-from yaoki.core.prompt import Prompt, compose
+from yaoki.core.prompt import Prompt, clip_bytes, compose
 from yaoki.core.scope import outside
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (
@@ -61,9 +61,20 @@ class Settings:
     adopt: bool = True
     snapshots: bool = True
     disk_free_min: int = 0
+    memory_free_min: int = 0
     output_bytes_max: int = 1 << 30
+    prompt_bytes_max: int = 120_000
+    agent_wait: timedelta = timedelta(minutes=2)
     setup_timeout: timedelta = timedelta(minutes=10)
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes this machine has left."""
+
+    disk: int
+    memory: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ class Stages:
         find_agent: Callable[[str], Agent],
         clock: Clock,
         settings: Settings,
-        disk_free: Callable[[], int],
+        room: Callable[[], Room],
     ) -> None:
         self._workspace = workspace
         self._processes = processes
@@ -96,7 +107,7 @@ class Stages:
         self._find_agent = find_agent
         self._clock = clock
         self._settings = settings
-        self._disk_free = disk_free
+        self._room = room
 
     def folder(self, task: Task, attempt: int) -> Path:
         """Where an attempt keeps its prompt, logs and exit; named so that it is found again."""
@@ -129,9 +140,13 @@ class Stages:
 
     def _preflight(self, task: Task) -> Faulted | None:
         """Before any agent call, and at no cost in attempts."""
-        free, floor = self._disk_free(), self._settings.disk_free_min
-        if free < floor:
-            return Faulted(f"{free} bytes of disk are free, {floor} are needed", transient=True)
+        room, wanted = self._room(), self._settings
+        if room.disk < wanted.disk_free_min:
+            words = f"{room.disk} bytes of disk are free, {wanted.disk_free_min} are needed"
+            return Faulted(words, transient=True)
+        if room.memory < wanted.memory_free_min:
+            words = f"{room.memory} bytes of memory are free, {wanted.memory_free_min} are needed"
+            return Faulted(words, transient=True)
         if task.agent is not None and not task.take_over:
             self._find_agent(task.agent.preset).preflight(task.agent)
         return None
@@ -195,7 +210,7 @@ class Stages:
             return Lost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
-        look = self._wait(folder, hold, lambda: agent.question(folder))
+        look = self._wait(folder, hold, lambda: self._idles(agent, folder))
         return self._after(run, task, folder, look, agent)
 
     def _start(self, task: Task, folder: Path) -> None:
@@ -217,9 +232,16 @@ class Stages:
         self._processes.start(folder, self._find_agent(task.agent.preset).launch(order))
 
     def prompt(self, task: Task) -> Prompt:
-        return compose(task)
+        made = compose(task)
+        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max))
 
-    def _wait(self, folder: Path, hold: Hold, asks: Callable[[], str]) -> Look:
+    def _idles(self, agent: Agent, folder: Path) -> str:
+        """Why an agent that still runs should be ended: it asks, or waits longer than we allow."""
+        if agent.question(folder):
+            return "question"
+        return "waiting" if agent.waits(folder) > self._settings.agent_wait else ""
+
+    def _wait(self, folder: Path, hold: Hold, idles: Callable[[], str]) -> Look:
         """Until the tree has ended.  Whoever waits keeps the shim's lease alive."""
         for pause in _pauses():
             look = self._processes.look(folder)
@@ -229,10 +251,9 @@ class Stages:
             if why == "lost":
                 # A successor may wait for the very same tree, so it is left alone.
                 raise Superseded
+            why = why or idles()
             if why:
                 return self._processes.end(folder, why)
-            if asks():
-                return self._processes.end(folder, "question")
             self._processes.renew(folder)
             self._clock.sleep(pause)
         raise AssertionError("the pauses never end")

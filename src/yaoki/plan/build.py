@@ -59,7 +59,9 @@ def _agents(draft: Draft) -> dict[str, AgentSpec]:
 def _policies(draft: Draft) -> dict[str, Policy]:
     """The settings' rules, and those of each task that has its own."""
     own = {
-        f"task:{placed.task.id}": policy(retry_of(draft, placed.task), draft.settings.limits)
+        f"task:{placed.task.id}": policy(
+            retry_of(draft, placed.task), draft.settings.limits, draft.settings.escalate
+        )
         for placed in draft.tasks
         if any(placed.task.given(key) for key in _OVERRIDES)
     }

@@ -44,13 +44,17 @@ def _seconds(value: Any) -> float | None:
 
 
 def one_or_more(value: Any) -> Any:
+    if not isinstance(value, str | list):
+        raise refusal("must be a name or a list of names")
     return [value] if isinstance(value, str) else value
 
 
 def command_words(value: Any) -> Any:
     """A command as one string is split as a shell would, and no shell is used."""
-    if not isinstance(value, str):
+    if isinstance(value, list):
         return value
+    if not isinstance(value, str):
+        raise refusal("must be a list of words, or one line")
     try:
         return shlex.split(value)
     except ValueError as fault:

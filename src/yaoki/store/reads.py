@@ -137,6 +137,18 @@ class Reads:
             statement = sql.JOURNAL_OF_TASK if task_id else sql.JOURNAL
             return [entry_of(row) for row in link.rows(statement, params)]
 
+    def cursor(self) -> int:
+        """Where the journal ends now; follow it from here."""
+        with self._db.read() as link:
+            row = link.row("SELECT max(seq) AS seq FROM journal")
+            return int(row["seq"] or 0) if row else 0
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong with the file; nothing when it is whole."""
+        with self._db.read() as link:
+            found = [str(row[0]) for row in link.rows("PRAGMA integrity_check(10)")]
+            return [] if found == ["ok"] else found
+
     def cancel_wanted(self) -> frozenset[TaskId]:
         """The tasks at work that a person wants cancelled."""
         with self._db.read() as link:

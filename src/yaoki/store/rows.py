@@ -18,7 +18,6 @@ from yaoki.core.model import (
     Task,
     TaskId,
 )
-from yaoki.core.schedule import rank
 from yaoki.core.wire import from_data, part_from_data, part_to_data, to_data
 from yaoki.ports import Entry, Row
 
@@ -77,14 +76,14 @@ def task_params(task: Task) -> dict[str, Any]:
     }
 
 
-def new_task_params(task: Task, open_needs: int, now: datetime) -> dict[str, Any]:
+def new_task_params(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
     return {
         **task_params(task),
         "run_id": task.run_id,
         "n": task.n,
         "name": task.spec.name,
         "kind": task.spec.kind.value,
-        "rank": rank(now, task.spec.priority),
+        "rank": rank,
         "priority": task.spec.priority,
         "required": int(task.spec.required),
         "open_needs": open_needs,

@@ -31,7 +31,6 @@ from yaoki.store.rows import Fields, dumps, ms, new_task_params, run_params, tas
 from yaoki.store.sqlite import Link, SqliteDatabase
 
 TOLD_MAX = 100
-AGEING_MS = AGEING // timedelta(milliseconds=1)
 
 
 class SqlStore(Reads):
@@ -45,6 +44,7 @@ class SqlStore(Reads):
         pending_runs_max: int = 20,
         pending_tasks_max: int = 100_000,
         max_in_progress: timedelta = timedelta(minutes=30),
+        ageing: timedelta = AGEING,
         backups_kept: int = 5,
     ) -> None:
         super().__init__(database, backups_kept=backups_kept)
@@ -52,6 +52,7 @@ class SqlStore(Reads):
         self._pending_runs_max = pending_runs_max
         self._pending_tasks_max = pending_tasks_max
         self._max_in_progress = max_in_progress
+        self._ageing = ageing
 
     def _now(self) -> datetime:
         """The store's clock, in whole milliseconds, as rows keep it."""
@@ -115,7 +116,13 @@ class SqlStore(Reads):
         for task_id, need in needs:
             open_needs[task_id] = open_needs.get(task_id, 0) + (need not in done)
         link.many(
-            sql.INSERT_TASK, [new_task_params(t, open_needs.get(t.id, 0), now) for t in tasks]
+            sql.INSERT_TASK,
+            [
+                new_task_params(
+                    t, open_needs.get(t.id, 0), rank(now, t.spec.priority, self._ageing)
+                )
+                for t in tasks
+            ],
         )
         link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
         link.many(sql.INSERT_ENTRY, [self._entry(t, Submitted(t.n, t.spec), run) for t in tasks])
@@ -291,11 +298,12 @@ class SqlStore(Reads):
         if claimed:
             link.run(sql.MARK_CLAIMED, {"id": after.id, "now": ms(now)})
         if after.state is State.WAITING and before.state is not State.WAITING:
-            waits = rank(after.due_at or now, after.spec.priority)
+            waits = rank(after.due_at or now, after.spec.priority, self._ageing)
             link.run(sql.RANK, {"id": after.id, "rank": waits})
         change = (before.state is State.DONE) - (after.state is State.DONE)
         if change:
-            params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": AGEING_MS}
+            ageing_ms = self._ageing // timedelta(milliseconds=1)
+            params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
             link.run(sql.OPEN_DEPENDENTS, params)
         link.many(sql.INSERT_ENTRY, entries)
         self._tell_dependents(link, before, after)

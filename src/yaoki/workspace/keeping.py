@@ -58,6 +58,7 @@ class Keeping:
     def keep(self, run: Run, task: Task) -> Kept:
         """Commit all of it on the task's branch and under the attempt's own ref."""
         found = self._worktrees.find(task.id)
+        self._worktrees.repair(found)
         ground = self._ground(found, task, task.work.base or run.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)

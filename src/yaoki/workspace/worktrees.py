@@ -96,7 +96,8 @@ class Worktrees:
 
     def repair(self, found: Worktree) -> None:
         """Clear what killed processes left, and let the agent's own git find its way again."""
-        assert found.admin
+        if not found.there or not found.admin:
+            return
         link, said = found.path / ".git", f"gitdir: {found.admin}\n"
         if link.is_dir() and not link.is_symlink():
             shutil.rmtree(link)
@@ -140,7 +141,6 @@ class Worktrees:
         """Its files were just committed on the task's branch: let HEAD and index say so."""
         if not found.admin:
             return
-        self.repair(found)
         head, ref = found.admin / "HEAD", task_ref(found.task_id)
         if not head.is_file() or not _sane(head.read_bytes()):
             head.write_text(f"ref: {ref}\n", encoding="ascii")

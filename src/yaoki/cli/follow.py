@@ -1,0 +1,99 @@
+"""Following a run by the journal's cursor, several times a second, until it is over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.cli.screens import Screen
+from yaoki.core.status import Status, status
+from yaoki.ports import Entry
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run, RunId
+
+POLL_S = 0.2
+PAGE = 1000
+# How long a run may rest before somebody sums it up; past this nobody is there to do it.
+SUMMED_WITHIN = timedelta(seconds=3)
+
+
+class Following:
+    """One reader of one run's journal."""
+
+    def __init__(self, app: App, run: Run, screen: Screen, after: int) -> None:
+        self._app = app
+        self._run = run
+        self._screen = screen
+        self._after = after
+        self._seen = -1
+        self.note = ""
+
+    def until(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        """The last look comes after it was over, so the last entries are shown."""
+        try:
+            while not over():
+                self._look()
+                wait(POLL_S)
+            self._look()
+        finally:
+            self._screen.close()
+
+    def _look(self) -> None:
+        """The journal is read only when somebody committed since."""
+        version = self._app.store.version()
+        if version != self._seen:
+            self._seen = version
+            while page := self._page():
+                self._after = page[-1].seq
+                self._screen.take(page)
+        self._screen.draw(self.note)
+
+    def _page(self) -> list[Entry]:
+        return self._app.store.journal(run_id=self._run.id, after=self._after, limit=PAGE)
+
+
+@contextmanager
+def beside(following: Following) -> Iterator[None]:
+    """Follow in a thread while the caller carries the run."""
+    over = threading.Event()
+    failed: list[BaseException] = []
+
+    def follow() -> None:
+        try:
+            following.until(over.is_set, over.wait)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failed.append(error)
+
+    thread = threading.Thread(target=follow, name="screen")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+class Rest:
+    """Does the run rest for good?  Its last proof may be added a moment after it seems so."""
+
+    def __init__(self, app: App, run_id: RunId) -> None:
+        self._app, self._run_id = app, run_id
+        self._since: datetime | None = None
+
+    def __call__(self) -> bool:
+        store, now = self._app.store, self._app.clock.now()
+        if not store.resting(self._run_id):
+            self._since = None
+            return False
+        stands = status(store.tally(self._run_id), resting=True)
+        if stands is Status.ESCALATED or store.run(self._run_id).summed_at is not None:
+            return True
+        self._since = self._since or now
+        return now - self._since > SUMMED_WITHIN

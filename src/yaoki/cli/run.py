@@ -1,0 +1,112 @@
+"""`yaoki run`, `yaoki resume` and `yaoki watch`: carry a run, go on with it, follow it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli import plans, report
+from yaoki.cli import status as status_screen
+from yaoki.cli.door import json_option, look, opened, repo_option
+from yaoki.cli.follow import Following, Rest, beside
+from yaoki.cli.render import document, line, say
+from yaoki.cli.screens import screen_for
+from yaoki.core.status import Status
+from yaoki.views import plan_document, status_document
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+    from yaoki.engine.pool import Stop
+
+INTERRUPTED = 130
+SLOTS = click.IntRange(1, 1000)
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN", type=plans.FILE)
+@click.option("--base", metavar="BRANCH", default="", help="Start from this branch.")
+@click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
+@click.option("--quiet", is_flag=True, help="Show only the report at the end.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
+@json_option
+@repo_option
+def run(
+    plan: Path,
+    base: str,
+    parallel: int | None,
+    quiet: bool,
+    dry_run: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Carry PLAN to a proven end; returns when everything rests."""
+    with opened(repo, create=True) as app:
+        held = plans.read_plan(app, plan)
+        view = plans.view_of(held)
+        if dry_run:
+            document(plan_document(view)) if as_json else plans.show(view)
+            return 0
+        started = app.submit(held, base=base, parallel=parallel or 0)
+        if not (quiet or as_json):
+            say(f"run {started.id}: {line(started.goal, 120)}")
+            say(f"{plans.summary(view)}; up to {started.parallel} at the same time")
+        return carry(app, started, quiet=quiet, as_json=as_json)
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
+@click.option("--quiet", is_flag=True, help="Show only the report at the end.")
+@json_option
+@repo_option
+def resume(run: str, parallel: int | None, quiet: bool, as_json: bool, repo: Path) -> int:
+    """Go on with RUN where it stands; the newest unless named."""
+    with opened(repo) as app:
+        found = app.control.find_run(run)
+        return carry(app, found, slots=parallel or 0, quiet=quiet, as_json=as_json)
+
+
+def carry(app: App, run: Run, *, slots: int = 0, quiet: bool, as_json: bool) -> int:
+    """Work until the run rests or a signal stops it, then report; returns the exit code."""
+    screen = screen_for(app, run, quiet=quiet or as_json)
+    following = Following(app, run, screen, app.store.cursor())
+
+    def asked(stop: Stop) -> None:
+        following.note = (
+            "stopping now"
+            if stop.now
+            else ("agents at work finish first; interrupt again to stop now")
+        )
+
+    with beside(following):
+        pool = app.serve(run, slots=slots, asked=asked)
+    view = look(app, app.store.run(run.id))
+    stopped = pool.stop.drain and view.status is Status.ACTIVE
+    if as_json:
+        document(status_document(view))
+    else:
+        report.show(app, view, stopped=stopped)
+    return INTERRUPTED if stopped else view.exit_code
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--once", is_flag=True, help="Show it once and return.")
+@repo_option
+def watch(run: str, once: bool, repo: Path) -> int:
+    """Follow RUN until it rests; the newest unless named."""
+    with opened(repo) as app:
+        found = app.control.find_run(run)
+        view = look(app, found)
+        if not once:
+            after = app.store.cursor()
+            screen = screen_for(app, found, quiet=False)
+            following = Following(app, found, screen, after)
+            following.until(Rest(app, found.id), lambda s: app.clock.sleep(timedelta(seconds=s)))
+            view = look(app, app.store.run(found.id))
+        status_screen.show(app, view)
+        return view.exit_code

@@ -1,0 +1,98 @@
+"""Where the story of a run goes while it happens: plain lines, a live table, or nowhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from yaoki.cli.render import paint, say, story_line
+from yaoki.ports import Entry
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+
+NAMES_KEPT = 10_000
+TONES = {
+    "TASK_LANDED": "green",
+    "ESCALATE_DECISION": "red",
+    "RETRY_DECISION": "yellow",
+    "TASK_CANCELLED": "yellow",
+}
+
+
+class Screen(Protocol):
+    """Is given every new entry of the journal, and drawn several times a second."""
+
+    def take(self, entries: Sequence[Entry]) -> None: ...
+
+    def draw(self, note: str) -> None:
+        """`note` is what the reader must know now, e.g. that a stop was asked for."""
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def take(self, entries: Sequence[Entry]) -> None: ...
+
+    def draw(self, note: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Lines:
+    """One line per entry of interest, at once, so that a pipe reads along."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._names: dict[str, str] = {}
+        self._noted = ""
+        self._closed = False
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            text = story_line(entry, self._name(entry.task_id) if entry.task_id else "run")
+            if text:
+                self._put(paint(text, TONES.get(entry.event)))
+
+    def _name(self, task_id: str) -> str:
+        if task_id not in self._names:
+            if len(self._names) >= NAMES_KEPT:
+                self._names.clear()
+            self._names[task_id] = self._app.store.task(task_id).spec.name
+        return self._names[task_id]
+
+    def _put(self, text: str) -> None:
+        """A reader who went away must not end the run."""
+        if self._closed:
+            return
+        try:
+            say(text)
+        except BrokenPipeError:
+            self._closed = True
+
+    def draw(self, note: str) -> None:
+        if note != self._noted:
+            self._noted = note
+            self._put(note)
+
+    def close(self) -> None: ...
+
+
+def screen_for(app: App, run: Run, *, quiet: bool) -> Screen:
+    """A live table on a terminal that can move its cursor; plain lines everywhere else."""
+    if quiet:
+        return Silent()
+    if not _moves():
+        return Lines(app)
+    from yaoki.cli.tui import LiveTable
+
+    return LiveTable(app, run)
+
+
+def _moves() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,92 @@
+"""The same fault gives the same mark; another fault another."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.fingerprint import fingerprint
+from yaoki.core.model import Item
+
+
+def mark(message: str, *items: Item) -> str:
+    return fingerprint("QUALITY_FAILURE", "test-failed", "tests", message, items)
+
+
+SAME = [
+    ("at 2026-03-01T20:00:00Z it broke", "at 2026-11-15 04:11:59.123+09:00 it broke"),
+    ("on 2026-03-01 it broke", "on 2026-11-15 it broke"),
+    ("12:00:01 boom", "23:59:59.999 boom"),
+    ("/home/ann/app/src/a.py: boom", "/Users/bob/work/wt-7/src/a.py: boom"),
+    ("see /tmp/tmpab12cd", "see /tmp/tmpzz98xy"),
+    (r"C:\Users\ann\a.py: boom", r"C:\build\7\a.py: boom"),
+    ("a.py:12: boom", "a.py:340: boom"),
+    ("a.py:12:5: boom", "a.py:340:17: boom"),
+    ("a.ts(12,5): error TS2322", "a.ts(340,17): error TS2322"),
+    ('File "a.py", line 12, in f', 'File "a.py", line 340, in f'),
+    ("<Foo object at 0x7f01ab>", "<Foo object at 0x55ff02cd>"),
+    ("1 failed in 0.12s", "1 failed in 34.5s"),
+    ("took 120 ms", "took 9 ms"),
+    ("took 1m30s", "took 12m05s"),
+    ("pid 4711 died", "pid 99 died"),
+    ("commit 1a2b3c4d failed", "commit 9f8e7d6c5b4a failed"),
+    ("digest " + "a1" * 32, "digest " + "b2" * 32),
+    (
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "id 00112233-4455-6677-8899-aabbccddeeff",
+    ),
+    ("\x1b[31mboom\x1b[0m", "boom"),
+    ("boom\n   again", "boom again"),
+    ("listening on 127.0.0.1:43251", "listening on 127.0.0.1:8080"),
+]
+
+OTHER = [
+    ("assert 1 == 2", "assert 1 == 3"),
+    ("test_login failed", "test_logout failed"),
+    ("a.py: boom", "b.py: boom"),
+    ("3 failed", "4 failed"),
+    ("exit code 1", "exit code 2"),
+    ("KeyError: 'a'", "KeyError: 'b'"),
+    ("/home/ann/app/src/a.py: boom", "/home/ann/app/src/b.py: boom"),
+]
+
+
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(("once", "again"), SAME)
+def test_what_changes_from_run_to_run_is_ignored(once: str, again: str) -> None:
+    assert mark(once) == mark(again)
+
+
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(("once", "again"), OTHER)
+def test_another_failure_has_another_mark(once: str, again: str) -> None:
+    assert mark(once) != mark(again)
+
+
+@pytest.mark.spec("4.6")
+def test_kind_pattern_and_check_count() -> None:
+    marks = {
+        fingerprint("TIMEOUT", "p", "c", "m", ()),
+        fingerprint("CONFLICT", "p", "c", "m", ()),
+        fingerprint("TIMEOUT", "q", "c", "m", ()),
+        fingerprint("TIMEOUT", "p", "d", "m", ()),
+    }
+    assert len(marks) == 4
+
+
+@pytest.mark.spec("4.6")
+def test_the_order_of_the_details_does_not_count() -> None:
+    one, two = Item("test_a", "assert 1"), Item("test_b", "assert 2")
+
+    assert mark("x", one, two) == mark("x", two, one)
+    assert mark("x", one, two) != mark("x", one)
+
+
+@pytest.mark.spec("4.6")
+def test_where_a_detail_stands_does_not_count() -> None:
+    assert mark("x", Item("test_a", "no", "a.py:1")) == mark("x", Item("test_a", "no", "a.py:9"))
+
+
+@pytest.mark.spec("4.6", "14.4")
+def test_bytes_that_are_no_text_have_a_mark_too() -> None:
+    """A file name need not be UTF-8; it arrives with lone surrogates."""
+    assert mark("conflict in \udcff.py") != mark("conflict in \udcfe.py")

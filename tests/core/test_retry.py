@@ -1,0 +1,402 @@
+"""Try again, and when: the numbers of sections 4 and 5."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    a_failure,
+    a_policy,
+    a_spec,
+    an_active_task,
+    an_agent,
+)
+from yaoki.core.model import (
+    Backoff,
+    Counts,
+    Kind,
+    Policy,
+    Reason,
+    RetryRule,
+    Stage,
+    Task,
+)
+from yaoki.core.retry import decide_retry, delay, ladder, same_in_a_row
+from yaoki.core.settings import Settings
+
+# ------------------------------------------------------------------ the table of 4.1
+
+RETRIES = [
+    ("INCOMPLETE", 3, "MAX_RETRIES"),
+    ("QUALITY_FAILURE", 3, "MAX_RETRIES"),
+    ("TIMEOUT", 2, "MAX_RETRIES"),
+    ("TRANSIENT_ERROR", 3, "SYSTEM_ERROR_TRANSIENT"),
+    ("RATE_LIMIT", 5, "SYSTEM_ERROR_TRANSIENT"),
+    ("CONFLICT", 2, "CONFLICT"),
+    ("LOST", 6, "SYSTEM_ERROR_TRANSIENT"),
+    ("FATAL_ERROR", 0, "SYSTEM_ERROR_PERMANENT"),
+    ("ESCALATE_REQUIRED", 0, "NEEDS_HUMAN"),
+    ("RESOURCE_EXHAUSTED", 0, "RESOURCE_EXHAUSTED"),
+]
+
+
+def failed_before(**failures: int) -> Task:
+    return an_active_task(Stage.VERIFY, counts=Counts(failures=failures))
+
+
+@pytest.mark.spec("4.1", "15")
+def test_the_shipped_settings_are_the_table() -> None:
+    assert Settings().policy == a_policy()
+
+
+@pytest.mark.spec("4.1")
+def test_the_table_has_every_kind() -> None:
+    assert [kind for kind, _, _ in RETRIES] == [kind.value for kind in Kind]
+
+
+@pytest.mark.spec("4.1", "5.1", "1.3")
+@pytest.mark.parametrize(("kind", "most", "reason"), RETRIES)
+def test_a_kind_is_retried_so_often_and_then_a_person_is_asked(
+    kind: str, most: int, reason: str
+) -> None:
+    failure = a_failure(Kind(kind))
+    for count in range(most):
+        again = decide_retry(failed_before(**{kind: count}), failure, 1, 0.5)
+        assert (again.verdict, again.current, again.maximum) == ("RETRY", count, most)
+
+    over = decide_retry(failed_before(**{kind: most}), failure, 1, 0.5)
+
+    assert (over.verdict, over.reason) == ("ESCALATE", Reason(reason))
+    assert over.current == most
+
+
+@pytest.mark.spec("4.1")
+def test_a_kind_without_a_rule_is_not_retried() -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=Policy(rules={})))
+
+    assert decide_retry(task, a_failure(Kind.INCOMPLETE), 1, 0.5).verdict == "ESCALATE"
+
+
+# ------------------------------------------------------------------ the flow of 5.1
+
+
+@pytest.mark.spec("5.1")
+def test_a_decision_says_all_that_led_to_it() -> None:
+    decision = decide_retry(failed_before(QUALITY_FAILURE=1), a_failure(), 1, 0.5)
+
+    assert (decision.verdict, decision.kind) == ("RETRY", Kind.QUALITY_FAILURE)
+    assert (decision.current, decision.maximum, decision.delay) == (1, 3, 2 * SECOND)
+    assert decision.reasoning == "QUALITY_FAILURE: retry 2/3 in 2 s (exponential backoff)"
+    assert decision.rule == "5.1"
+    assert decision.otherwise
+
+
+@pytest.mark.spec("5.1")
+@pytest.mark.parametrize(("total", "verdict"), [(10, "RETRY"), (11, "ESCALATE")])
+def test_the_total_of_failed_attempts_is_bounded(total: int, verdict: str) -> None:
+    """The twelfth failed attempt is the last, whatever the kinds were."""
+    wide = a_policy(
+        rules={kind: RetryRule(50) for kind in Kind}, content_retries_max=50
+    )
+    counts = Counts(failures={"RATE_LIMIT": 5, "QUALITY_FAILURE": total - 5})
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=wide), counts=counts)
+
+    assert decide_retry(task, a_failure(), 1, 0.5).verdict == verdict
+
+
+@pytest.mark.spec("5.2", "3.7")
+def test_interruptions_do_not_eat_the_total() -> None:
+    counts = Counts(failures={"LOST": 5}, interruptions=5)
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(total_attempts_max=2)))
+
+    assert decide_retry(replace(task, counts=counts), a_failure(), 1, 0.5).verdict == "RETRY"
+
+
+@pytest.mark.spec("5.2")
+def test_a_rate_limit_never_eats_the_tries_of_a_failing_test() -> None:
+    decision = decide_retry(failed_before(RATE_LIMIT=5), a_failure(), 1, 0.5)
+
+    assert (decision.verdict, decision.current) == ("RETRY", 0)
+
+
+@pytest.mark.spec("4.6")
+def test_failures_of_the_content_share_one_limit() -> None:
+    """Otherwise three kinds in turn would run an agent a dozen times on the same task."""
+    mixed = failed_before(INCOMPLETE=1, QUALITY_FAILURE=1, TIMEOUT=1)
+
+    decision = decide_retry(mixed, a_failure(Kind.CONFLICT), 1, 0.5)
+
+    assert (decision.verdict, decision.rule) == ("ESCALATE", "4.6")
+
+
+@pytest.mark.spec("5.2", "10.4")
+def test_a_person_gives_a_fresh_budget() -> None:
+    task = failed_before(QUALITY_FAILURE=3)
+
+    decision = decide_retry(replace(task, forgiven=task.counts), a_failure(), 1, 0.5)
+
+    assert (decision.verdict, decision.current) == ("RETRY", 0)
+
+
+@pytest.mark.spec("5.6")
+@pytest.mark.parametrize("kind", [Kind.QUALITY_FAILURE, Kind.RATE_LIMIT, Kind.TIMEOUT])
+def test_no_retries_allowed_means_a_person_at_once(kind: Kind) -> None:
+    none = a_policy(rules={k: RetryRule(0) for k in Kind})
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=none))
+
+    assert decide_retry(task, a_failure(kind), 1, 0.5).verdict == "ESCALATE"
+
+
+@pytest.mark.spec("5.7")
+@pytest.mark.parametrize("kind", [kind for kind, most, _ in RETRIES if most])
+def test_what_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
+    failure = a_failure(Kind(kind), retry_safe=False)
+
+    decision = decide_retry(failed_before(), failure, 1, 0.5)
+
+    assert (decision.verdict, decision.rule) == ("ESCALATE", "5.7")
+
+
+# ------------------------------------------------------------------ waits
+
+
+@pytest.mark.spec("5.3")
+@pytest.mark.parametrize(
+    ("kind", "seconds"),
+    [
+        (Kind.QUALITY_FAILURE, [1, 2, 4]),
+        (Kind.RATE_LIMIT, [5, 10, 20, 40, 60]),
+        (Kind.TIMEOUT, [5, 5]),
+    ],
+)
+def test_the_waits_grow_as_written(kind: Kind, seconds: list[float]) -> None:
+    """The middle of the dice is no jitter at all."""
+    for tries, wanted in enumerate(seconds):
+        decision = decide_retry(failed_before(**{kind.value: tries}), a_failure(kind), 1, 0.5)
+        assert decision.delay == timedelta(seconds=wanted)
+
+
+@pytest.mark.spec("5.4")
+def test_a_wait_the_other_side_named_replaces_ours() -> None:
+    named = a_failure(Kind.RATE_LIMIT, retry_after=5 * MINUTE)
+
+    decision = decide_retry(failed_before(), named, 1, 0.5)
+
+    assert decision.delay == 5 * MINUTE
+    assert "Retry-After" in decision.reasoning
+
+
+@pytest.mark.spec("5.4")
+def test_a_named_wait_may_be_shorter_than_ours() -> None:
+    named = a_failure(Kind.RATE_LIMIT, retry_after=timedelta(0))
+
+    assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(0)
+
+
+@pytest.mark.spec("5.4")
+def test_a_named_wait_has_a_bound_of_its_own() -> None:
+    named = a_failure(Kind.RATE_LIMIT, retry_after=48 * HOUR)
+
+    assert decide_retry(failed_before(), named, 1, 0.5).delay == 6 * HOUR
+
+
+@pytest.mark.spec("5.4")
+def test_a_wait_is_never_negative_whatever_the_other_side_says() -> None:
+    named = a_failure(Kind.RATE_LIMIT, retry_after=-HOUR)
+
+    assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(0)
+
+
+waits = st.timedeltas(timedelta(0), 2 * HOUR)
+
+
+@st.composite
+def backoffs(draw: st.DrawFn) -> Backoff:
+    low, high = sorted((draw(waits), draw(waits)))
+    kind = draw(st.sampled_from(["fixed", "linear", "exponential"]))
+    multiplier = draw(st.floats(1, 1e9))
+    return Backoff(kind, low, multiplier, high, draw(st.floats(0, 1)))
+
+
+tries_ = st.integers(-1, 200)
+chances = st.floats(0, 1, exclude_max=True)
+
+
+@pytest.mark.spec("5.3")
+@given(backoffs(), tries_, chances)
+def test_a_wait_is_never_negative_and_never_past_its_maximum(
+    backoff: Backoff, tries: int, chance: float
+) -> None:
+    assert timedelta(0) <= delay(backoff, tries, chance) <= backoff.maximum
+
+
+@pytest.mark.spec("5.3")
+@given(backoffs(), tries_)
+def test_without_jitter_waits_never_shrink(backoff: Backoff, tries: int) -> None:
+    plain = replace(backoff, jitter=0.0)
+
+    assert delay(plain, tries, 0.5) <= delay(plain, tries + 1, 0.5)
+
+
+@pytest.mark.spec("5.3")
+@given(backoffs(), tries_, chances)
+def test_jitter_stays_within_its_share(backoff: Backoff, tries: int, chance: float) -> None:
+    plain = delay(replace(backoff, jitter=0.0), tries, chance)
+    slack = plain * backoff.jitter + timedelta(microseconds=2)
+
+    assert plain - slack <= delay(backoff, tries, chance) <= plain + slack
+
+
+@pytest.mark.spec("5.3")
+def test_a_huge_power_waits_the_maximum_not_a_second() -> None:
+    steep = Backoff("exponential", 2 * MINUTE, 1e9, 2 * HOUR, 0.0)
+
+    assert delay(steep, 100, 0.5) == 2 * HOUR
+
+
+@pytest.mark.spec("5.3")
+def test_linear_waits_grow_by_one_step_each() -> None:
+    straight = Backoff("linear", SECOND, 2.0, HOUR, 0.0)
+
+    assert [delay(straight, tries, 0.5) for tries in (1, 2, 90)] == [
+        SECOND,
+        2 * SECOND,
+        90 * SECOND,
+    ]
+
+
+@pytest.mark.spec("5.3")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Backoff("sideways"),
+        Backoff("exponential", multiplier=float("nan")),
+        Backoff("fixed", jitter=float("inf")),
+    ],
+    ids=["no such type", "not a number", "endless jitter"],
+)
+def test_a_wait_that_cannot_be_calculated_is_one_second(broken: Backoff) -> None:
+    assert delay(broken, 2, 0.7) == SECOND
+
+
+# ------------------------------------------------------------------ the ladder of 4.6
+
+
+def seen(same: int, *, agents: int = 1, index: int = 0) -> Task:
+    """A task whose last failure was seen so often in a row with the same work."""
+    chain = tuple(an_agent(f"agent{n}") for n in range(agents))
+    return an_active_task(
+        Stage.VERIFY,
+        spec=a_spec(agents=chain),
+        feedback=a_failure(),
+        failed_tree="tree",
+        same_failures=same,
+        agent_index=index,
+    )
+
+
+@pytest.mark.spec("4.6", "5.6")
+@pytest.mark.parametrize(
+    ("agents", "steps"),
+    [
+        (1, ["continue", "fresh", "end"]),
+        (2, ["continue", "fresh", "next-agent"]),
+    ],
+)
+def test_the_same_failure_with_the_same_work_changes_the_strategy(
+    agents: int, steps: list[str]
+) -> None:
+    assert [ladder(seen(0, agents=agents), same) for same in (1, 2, 3)] == steps
+
+
+@pytest.mark.spec("4.6", "5.6")
+def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
+    assert ladder(seen(3, agents=3, index=1), 4) == "next-agent"
+    assert ladder(seen(4, agents=3, index=2), 5) == "end"
+
+
+@pytest.mark.spec("4.6")
+def test_a_third_futile_try_ends_the_retries() -> None:
+    """Two counted failures leave retries over, yet a third of the same kind is futile."""
+    task = replace(seen(2), counts=Counts(failures={"QUALITY_FAILURE": 2}))
+    same = same_in_a_row(task, a_failure(), "tree")
+
+    decision = decide_retry(task, a_failure(), same, 0.5)
+
+    assert (same, decision.verdict, decision.rule) == (3, "ESCALATE", "4.6")
+    assert decision.reason is Reason.MAX_RETRIES
+
+
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(
+    ("message", "tree", "same"),
+    [
+        ("it failed as QUALITY_FAILURE", "tree", 3),
+        ("it failed as QUALITY_FAILURE", "other", 1),
+        ("something else", "tree", 1),
+    ],
+    ids=["same failure, same work", "same failure, other work", "other failure"],
+)
+def test_only_the_very_same_counts_in_a_row(message: str, tree: str, same: int) -> None:
+    assert same_in_a_row(seen(2), a_failure(message=message), tree) == same
+
+
+@pytest.mark.spec("4.6")
+def test_the_first_failure_is_the_first_in_a_row() -> None:
+    assert same_in_a_row(an_active_task(Stage.VERIFY), a_failure(), "") == 1
+
+
+@pytest.mark.spec("3.7")
+def test_a_cut_off_agent_is_not_trusted_so_the_next_try_is_fresh() -> None:
+    assert decide_retry(failed_before(), a_failure(Kind.LOST), 1, 0.5).strategy == "fresh"
+
+
+@pytest.mark.spec("5.5")
+@pytest.mark.parametrize("kind", [Kind.TRANSIENT_ERROR, Kind.RATE_LIMIT])
+def test_trouble_on_the_way_changes_no_strategy(kind: Kind) -> None:
+    decision = decide_retry(seen(3), a_failure(kind), 5, 0.5)
+
+    assert (decision.verdict, decision.strategy) == ("RETRY", "continue")
+    assert "worktree" not in decision.otherwise
+
+
+# ------------------------------------------------------------------ faults of ours
+
+
+@pytest.mark.spec("4.8")
+def test_a_fault_of_ours_repeats_the_stage_and_spends_no_try() -> None:
+    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+    task = failed_before(TRANSIENT_ERROR=3, QUALITY_FAILURE=3)
+
+    decision = decide_retry(task, fault, 1, 0.5)
+
+    assert (decision.verdict, decision.strategy) == ("RETRY", "same-stage")
+    assert (decision.current, decision.maximum) == (0, 3)
+
+
+@pytest.mark.spec("4.8", "0.4")
+def test_faults_of_ours_are_bounded_too() -> None:
+    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True, reason=Reason.SYSTEM_ERROR_TRANSIENT)
+    task = an_active_task(Stage.VERIFY, counts=Counts(faults=3))
+
+    decision = decide_retry(task, fault, 1, 0.5)
+
+    assert (decision.verdict, decision.reason) == ("ESCALATE", Reason.SYSTEM_ERROR_TRANSIENT)
+    assert "in between" not in decision.otherwise, "repeats are counted in all, not in a row"
+
+
+@pytest.mark.spec("4.2", "4.8")
+def test_a_permanent_fault_is_not_repeated() -> None:
+    fault = a_failure(Kind.FATAL_ERROR, ours=True, code="PERMISSION_DENIED")
+
+    decision = decide_retry(an_active_task(Stage.VERIFY), fault, 1, 0.5)
+
+    assert (decision.verdict, decision.rule) == ("ESCALATE", "4.2")
