@@ -269,7 +269,8 @@ def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoRet
 def open_stdin(text: str | None) -> int:
     if text is None:
         return os.open(os.devnull, os.O_RDONLY)
-    with open("stdin", "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+    own = os.open("stdin", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(own, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         file.write(text)
     return os.open("stdin", os.O_RDONLY)
 

@@ -41,6 +41,7 @@ SAME = [
 
 OTHER = [
     ("assert 1 == 2", "assert 1 == 3"),
+    ("assert add(1,2) == 4", "assert add(3,2) == 4"),
     ("test_login failed", "test_logout failed"),
     ("a.py: boom", "b.py: boom"),
     ("3 failed", "4 failed"),

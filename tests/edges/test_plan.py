@@ -430,6 +430,16 @@ def test_a_defect_is_one_message_with_its_place_and_reason(text: str, found: str
     assert found in only
 
 
+@pytest.mark.spec("1.4")
+def test_an_id_is_one_name_for_one_task_and_never_a_number() -> None:
+    """`3` is the short form of the third task, so no task may be called that."""
+    found = defects(
+        tasks("{id: a, goal: x}", "{id: '3', goal: x}", "{id: a, goal: x}", "{id: ../x, goal: x}")
+    )
+
+    assert [line.split(": ")[1] for line in found] == ["tasks.1.id", "tasks.2.id", "tasks.3.id"]
+
+
 @pytest.mark.spec("2.2")
 def test_every_circle_is_shown_with_its_path() -> None:
     found = defects(

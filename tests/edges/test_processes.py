@@ -298,6 +298,18 @@ def test_a_stopped_shim_still_obeys(folder: Path, place: Path) -> None:
     assert PROCESSES.end(folder, "cancel").ended_by == "cancel"
 
 
+@pytest.mark.spec("9.5", "8.6")
+def test_a_shim_that_cannot_finish_does_not_hold_us_up(folder: Path, place: Path) -> None:
+    """It cannot write its last facts; its tree is gone, and we say that we know no more."""
+    impatient = ShimProcesses(patience=seconds(0.5))
+    PROCESSES.start(folder, python(place, FAMILY, grace=seconds(0.2)))
+    pids = family(place)
+    (folder / "exit.json.tmp").mkdir()
+
+    assert impatient.end(folder, "cancel").phase == "gone"
+    assert survivors([*pids, shim_of(folder)]) == []
+
+
 def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
 

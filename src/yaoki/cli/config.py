@@ -36,7 +36,7 @@ def show(origin: bool, as_json: bool, repo: Path) -> int:
         document({"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values})
         return 0
     rows = [
-        (key, _text(held), *_from(loaded.origin[key], origin))
+        (key, *_from(loaded.origin[key], origin), _text(held))
         for key, held in loaded.values.items()
     ]
     for text in columns(rows):

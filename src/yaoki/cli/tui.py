@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 # Head, bar, column names, counts and note take so many lines of the screen.
 FRAME_LINES = 8
+BAR_CHARS = 40
 ORDER = {state: n for n, state in enumerate((State.ESCALATED, State.ACTIVE, State.WAITING))}
 
 
@@ -117,8 +117,11 @@ def _head(view: RunView) -> Text:
     return head.append(line(view.run.goal, 120), style="default")
 
 
-def _bar(view: RunView) -> ProgressBar:
-    return ProgressBar(total=max(1, len(view.tasks)), completed=view.counts[State.DONE.value])
+def _bar(view: RunView) -> Text:
+    done, total = view.counts[State.DONE.value], len(view.tasks)
+    filled = BAR_CHARS * done // total if total else 0
+    bar = Text("━" * filled, style="green").append("━" * (BAR_CHARS - filled), style="bright_black")
+    return bar.append(f"  {done}/{total} landed", style="default")
 
 
 def _counts(view: RunView) -> str:

@@ -135,7 +135,8 @@ def _ask(task: Task, failure: Failure) -> str:
     if failure.kind is Kind.ESCALATE_REQUIRED:
         return first_line(failure.message, 300)
     issue = first_line(failure.message, 200)
-    return f"{task.spec.name} is not done: {issue}. Try again, take over, waive or abort?"
+    waive = ", waive" if Choice.WAIVE in _choices(task, failure) else ""
+    return f"{task.spec.name} is not done: {issue}. Try again, take over{waive} or abort?"
 
 
 def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:
@@ -155,7 +156,7 @@ def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...])
         )
         if len(words) <= most:
             return words
-    return words[:most]
+    return f"{first_line(task.spec.name, 30)}: yaoki why {task.id}"
 
 
 _HINTS: Mapping[Kind, str] = {

@@ -12,15 +12,20 @@ from yaoki.core.model import Item
 _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
+    (re.compile(r"\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "<time>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "<time>"),
     (re.compile(r"\b\d{1,2}:\d\d:\d\d(\.\d+)?\b"), "<time>"),
+    (re.compile(r"\b(\d+h)?\d+m\d+(\.\d+)?s\b"), "<span>"),
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s|sec|secs|seconds|m|min|minutes|h|µs|us|ns)\b"), "<span>"),
     (re.compile(r"(?<![\w.])(/[\w.@+-]+){2,}/(?=[\w.@+-])"), ""),
     (re.compile(r"[A-Za-z]:(\\[\w.@+ -]+)+\\"), ""),
+    (re.compile(r"\btmp[a-z0-9_]{6,10}\b"), "<temporary>"),
     (re.compile(r"(?<=[\w)\]]):\d+(:\d+)?\b"), ":<line>"),
+    (re.compile(r"(?<=\w)\(\d+,\d+\):"), ":<line>:"),
     (re.compile(r"\b(line|lines|col|column) \d+\b", re.I), r"\1 <line>"),
     (re.compile(r"\b(pid|PID|tid|port)[ =:]+\d+\b"), r"\1 <id>"),
-    (re.compile(r"\b[0-9a-f]{7,40}\b"), "<hash>"),
+    (re.compile(r"\b[0-9a-f]{7,64}\b"), "<hash>"),
     (re.compile(r"\s+"), " "),
 )
 
@@ -37,4 +42,5 @@ def fingerprint(kind: str, pattern: str, check: str, message: str, items: Sequen
     details = sorted(normal(f"{i.name} {i.message}") for i in items)
     words = details or [normal(message)]
     text = "\n".join((kind, pattern, check, *words))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    # A file name need not be UTF-8, so a text may hold lone surrogates.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]

@@ -32,16 +32,22 @@ class Prompt:
 
 
 def clip_bytes(text: str, most: int) -> str:
-    """Head and tail within `most` bytes, and how much was cut in between."""
-    raw = text.encode()
+    """Head and tail within `most` bytes, and how much was cut in between.
+
+    What is no text, such as a file name in another encoding, is shown escaped.
+    """
+    raw = text.encode(errors="backslashreplace")
     if len(raw) <= most:
-        return text
-    mark = f"\n[… {len(raw) - most} bytes cut …]\n"
-    keep = max(0, most - len(mark.encode()))
-    head, tail = keep // 3, keep - keep // 3
-    start = raw[:head].decode(errors="ignore")
-    end = raw[len(raw) - tail :].decode(errors="ignore") if tail else ""
-    return start + mark + end
+        return raw.decode()
+    room = max(0, most - len(_cut(len(raw)).encode()))
+    start = raw[: room // 3].decode(errors="ignore")
+    end = raw[len(raw) - (room - room // 3) :].decode(errors="ignore") if room else ""
+    mark = _cut(len(raw) - len(start.encode()) - len(end.encode()))
+    return start + mark + end if room else mark.encode()[:most].decode(errors="ignore")
+
+
+def _cut(count: int) -> str:
+    return f"\n[… {count} bytes cut …]\n"
 
 
 def fence(text: str) -> str:

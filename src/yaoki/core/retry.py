@@ -8,8 +8,7 @@ from datetime import timedelta
 from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task
 
 FALLBACK = timedelta(seconds=1)
-# Past this a power of the multiplier only burns memory: every maximum is reached long before.
-EXPONENT_MAX = 64
+FACTOR_MAX = 1e15
 
 
 def delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
@@ -23,19 +22,32 @@ def delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
 
 
 def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
-    step = max(0, min(tries - 1, EXPONENT_MAX))
+    step = max(0, tries - 1)
+    maximum = backoff.maximum.total_seconds()
+    # In seconds as numbers: a steep power passes what a timedelta can hold long before the limit.
+    plain = min(backoff.initial.total_seconds() * _factor(backoff, step), maximum)
+    jittered = timedelta(seconds=plain * (1 + backoff.jitter * (2 * chance - 1)))
+    return max(timedelta(0), min(jittered, backoff.maximum))
+
+
+def _factor(backoff: Backoff, step: int) -> float:
     match backoff.type:
         case "fixed":
-            plain = backoff.initial
+            return 1
         case "linear":
-            plain = backoff.initial * (step + 1)
+            return step + 1
         case "exponential":
-            plain = backoff.initial * min(backoff.multiplier**step, 1e12)
+            return _power(backoff.multiplier, step)
         case other:
             raise ValueError(f"no such backoff: {other}")
-    plain = min(plain, backoff.maximum)
-    jittered = plain * (1 + backoff.jitter * (2 * chance - 1))
-    return max(timedelta(0), min(jittered, backoff.maximum))
+
+
+def _power(base: float, step: int) -> float:
+    """Past what a number can hold every maximum is reached."""
+    try:
+        return min(base**step, FACTOR_MAX)
+    except OverflowError:
+        return FACTOR_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,7 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
             policy.faults_max,
             "4.8",
             f"our own infrastructure failed {used + 1} times; {policy.faults_max} repeats allowed",
-            "the stage had worked once in between",
+            "fewer faults of ours since a person last answered",
         )
     rule = policy.rules.get(Kind.TRANSIENT_ERROR)
     wait = delay(rule.backoff if rule else Backoff(), used + 1, chance)
@@ -126,7 +138,7 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
         policy.faults_max,
         f"{task.stage} failed for a reason of ours; repeat {used + 1}/{policy.faults_max}",
         "4.8",
-        f"{policy.faults_max} such faults in a row would ask a person",
+        f"more than {policy.faults_max} such faults in all would ask a person",
         delay=wait,
         strategy="same-stage",
     )
@@ -170,23 +182,27 @@ def _again(
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
         "5.1" if strategy == "continue" else "4.6",
-        f"a {failure.kind} count of {most} would ask a person; {_next_step(task, same)}",
+        f"a {failure.kind} count of {most} would ask a person{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
     )
 
 
-def _next_step(task: Task, same: int) -> str:
+def _next_step(task: Task, failure: Failure, same: int) -> str:
+    """Only failures of the content climb the ladder."""
+    if failure.kind not in CONTENT:
+        return ""
     following = {"fresh": "a fresh worktree", "next-agent": "the next agent", "end": "a person"}
     step = ladder(task, max(same, 1) + 1)
-    return f"the same failure with the same work would bring {following[step]}"
+    return f"; the same failure with the same work would bring {following[step]}"
 
 
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
     """A wait the other side named replaces ours, up to a bound of its own."""
     policy = task.spec.policy
     if failure.retry_after is not None:
-        return min(failure.retry_after, policy.rate_limit_wait_max), "Retry-After"
+        named = max(timedelta(0), min(failure.retry_after, policy.rate_limit_wait_max))
+        return named, "Retry-After"
     backoff = policy.rules[failure.kind].backoff
     return delay(backoff, tries, chance), f"{backoff.type} backoff"
 

@@ -129,7 +129,8 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     if proven:
         return (*told, judged)
     failure = classify.of_verdict(verdict, exit_)
-    if unchanged and not failure.ours and exit_ is not None:
+    final = failure.kind is Kind.ESCALATE_REQUIRED
+    if unchanged and not failure.ours and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
         # The findings say what is still missing, so they go along with "nothing was changed".
         items = failure.items if nothing.kind is Kind.INCOMPLETE else nothing.items

@@ -16,7 +16,7 @@ from yaoki.demo import stage
 from yaoki.system import Child, SystemClock, run
 
 EXPECTED_EXIT = 4
-LANDS = ("greet", "add", "words", "clock", "price", "teal", "rose", "night", "done_when")
+LANDS = ("greet", "add", "words", "clock", "price", "teal", "rose", "night")
 ASKS = "logo"
 BLOCKED = "poster"
 

@@ -11,27 +11,29 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
 from yaoki.system.files import cannot
-from yaoki.system.machine import alive, boot_id
+from yaoki.system.machine import PROC, alive, boot_id
 from yaoki.system.sweep import end_marked
 
 SHIM = Path(__file__).parents[1] / "shim.py"
 START_S_MAX = 10.0
-# What the shim itself takes at most after the grace: see KILL_S_MAX there.
-END_S_MAX = 12.0
+# A little more than the shim itself may take after the grace: see KILL_S_MAX there.
+PATIENCE = timedelta(seconds=12)
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
 
 
 class ShimProcesses:
     """`ports.Processes` with one detached shim per tree; docs/decisions/shim.md tells the files."""
 
-    def __init__(self, python: str = sys.executable) -> None:
+    def __init__(self, python: str = sys.executable, *, patience: timedelta = PATIENCE) -> None:
         self._python = python
+        self._patience_s = patience.total_seconds()
 
     def start(self, folder: Path, launch: Launch) -> None:
         """Start it, at most once per folder however often and by whomever this is called.
@@ -76,7 +78,7 @@ class ShimProcesses:
             return look
         _ask(folder, why)
         look = self._settle(folder)
-        if look.phase == "gone":
+        if look.phase == "gone" or not PROC:
             end_marked(_read(folder / "started.json").get("mark", ""))
         return look
 
@@ -98,7 +100,7 @@ class ShimProcesses:
         started = _read(folder / "started.json")
         for number in (signal.SIGTERM, signal.SIGCONT):
             _signal(started, number)
-        seconds = started.get("grace_s", 0.0) + END_S_MAX
+        seconds = started.get("grace_s", 0.0) + self._patience_s
         if not _wait_until(lambda: self.look(folder).phase != "running", seconds):
             _signal(started, signal.SIGKILL)
             _wait_until(lambda: self.look(folder).phase != "running", POLL_S_MAX * 10)

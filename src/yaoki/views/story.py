@@ -27,7 +27,8 @@ def failure_words(failure: Data) -> str:
         parts = [first["name"], first.get("message", "")]
         more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
         return f"{head}: {one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
-    return f"{head}: {one_line(failure['message'], MESSAGE_CHARS)}"
+    words = ": ".join(filter(None, (failure.get("check", ""), failure["message"])))
+    return f"{head}: {one_line(words, MESSAGE_CHARS)}"
 
 
 def _started(data: Data) -> str:
@@ -79,7 +80,7 @@ def _landed(data: Data) -> str:
 
 def _blocked(data: Data) -> str:
     n = data["dependents"]
-    return f"blocks {n} task{'s' if n != 1 else ''} that need it" if n else ""
+    return f"blocks {n} {'tasks that need' if n > 1 else 'task that needs'} it" if n else ""
 
 
 def _revived(data: Data) -> str:

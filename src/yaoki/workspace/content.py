@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from yaoki.errors import WorkspaceError
@@ -45,6 +46,7 @@ class Content:
 
     def __init__(self, git: Git, scratch: Path) -> None:
         self._git, self._scratch = git, scratch
+        self.count = lru_cache(maxsize=64)(self._count)
 
     @contextmanager
     def index(self, name: str, inside: Path | None = None) -> Iterator[Path]:
@@ -131,7 +133,7 @@ class Content:
         done = self._git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new)
         return parse_raw(done.out)
 
-    def count(self, tree: str) -> int:
+    def _count(self, tree: str) -> int:
         """How many files a tree holds."""
         return self._git.run("ls-tree", "-r", "-z", "--name-only", tree).out.count(b"\0")
 

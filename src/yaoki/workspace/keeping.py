@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from yaoki.core.model import Run, Task
@@ -53,7 +52,6 @@ class Keeping:
     ) -> None:
         self._refs, self._commits = refs, commits
         self._content, self._worktrees = content, worktrees
-        self._count = lru_cache(maxsize=64)(content.count)
 
     def keep(self, run: Run, task: Task) -> Kept:
         """Commit all of it on the task's branch and under the attempt's own ref."""
@@ -68,7 +66,7 @@ class Keeping:
                 self._worktrees.settle(found, index)
         deleted = sum(change.status == "D" for change in held.changes)
         changed = tuple(readable(change.path) for change in held.changes)
-        return Kept(head, held.tree, changed, deleted, self._count(ground.base.tree))
+        return Kept(head, held.tree, changed, deleted, self._content.count(ground.base.tree))
 
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""

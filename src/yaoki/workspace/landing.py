@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from yaoki.core.model import Run, Task
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Candidate
@@ -29,7 +27,6 @@ class Landing:
     ) -> None:
         self._refs, self._commits, self._content = refs, commits, content
         self._worktrees, self._keeping = worktrees, keeping
-        self._count = lru_cache(maxsize=64)(content.count)
 
     def head(self, run: Run) -> Commit:
         return self._refs.commit(branch_of(run), f"the run branch {run.branch}")
@@ -77,7 +74,7 @@ class Landing:
             tree,
             changed=tuple(readable(change.path) for change in changes),
             deleted=sum(change.status == "D" for change in changes),
-            tracked=self._count(onto.tree),
+            tracked=self._content.count(onto.tree),
             markers=self._commits.marked(onto.sha, commit) if changes else (),
         )
 

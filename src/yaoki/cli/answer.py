@@ -1,0 +1,107 @@
+"""`yaoki answer` and `yaoki retry`: what a person says to a task that asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli import report
+from yaoki.cli.door import json_option, look, opened, repo_option, run_option
+from yaoki.cli.render import document, line, next_command, say
+from yaoki.core.model import Choice, State
+from yaoki.errors import NotNow
+from yaoki.views import SCHEMA, RunView, TaskView
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Task, TaskId
+
+
+@click.command()
+@click.argument("task")
+@click.argument("choice", required=False, type=click.Choice([choice.value for choice in Choice]))
+@click.argument("words", nargs=-1)
+@click.option("--check", metavar="NAME", default="", help="The check to waive.")
+@run_option
+@json_option
+@repo_option
+def answer(
+    task: str,
+    choice: str | None,
+    words: tuple[str, ...],
+    check: str,
+    run_name: str,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Answer TASK with retry, done, waive or abort; without a choice, show what it asks.
+
+    WORDS go to the agent of the next attempt.  `done` verifies what you did in its worktree
+    like any other work.
+    """
+    with opened(repo) as app:
+        task_id = app.control.find_task(task, run_name)
+        if choice is None:
+            return _ask(app, task_id, as_json=as_json)
+        return _answer(app, task_id, Choice(choice), " ".join(words), check, as_json=as_json)
+
+
+@click.command()
+@click.argument("task")
+@click.argument("words", nargs=-1)
+@run_option
+@json_option
+@repo_option
+def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
+    """Let TASK try again with a fresh budget; WORDS go to its agent."""
+    with opened(repo) as app:
+        task_id = app.control.find_task(task, run_name)
+        return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
+
+
+def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
+    task = app.store.task(task_id)
+    if task.state is not State.ESCALATED:
+        raise NotNow(
+            f"{task.id} asks nothing: it is {task.state.value}", hint=f"yaoki why {task.id}"
+        )
+    view = _view(look(app, app.store.run(task.run_id)), task_id)
+    if as_json:
+        asked = {"question": view.row.question, "choices": list(view.choices)}
+        document({"schema": SCHEMA, "task": task.id, "reason": view.reason, **asked})
+        return 0
+    report.ask(app, view)
+    next_command(f"yaoki why {task.id}")
+    return 0
+
+
+def _view(run: RunView, task_id: TaskId) -> TaskView:
+    return next(task for task in run.tasks if task.row.id == task_id)
+
+
+def _answer(
+    app: App, task_id: TaskId, choice: Choice, words: str, check: str, *, as_json: bool
+) -> int:
+    task = app.control.answer(task_id, choice, words, check)
+    view = look(app, app.store.run(task.run_id))
+    if as_json:
+        told = {"task": task.id, "answer": choice.value, "state": task.state.value}
+        document({"schema": SCHEMA, **told, "next": view.next})
+        return 0
+    say(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    next_command(view.next)
+    return 0
+
+
+def _follows(task: Task, choice: Choice) -> str:
+    match choice:
+        case Choice.RETRY:
+            return f"waiting; attempt {task.attempt + 1} starts when a worker is free"
+        case Choice.DONE:
+            return f"waiting; what stands in {line(task.work.worktree)} is verified like any work"
+        case Choice.WAIVE:
+            return f"waiting; {line(', '.join(task.waivers))} is waived, the rest is verified"
+        case Choice.ABORT:
+            return "cancelled; what its attempts made is kept: yaoki recover " + task.id

@@ -1,0 +1,44 @@
+"""`yaoki diff`: what a task changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from yaoki.cli.door import json_option, opened, repo_option, run_option
+from yaoki.cli.render import clean, document, say
+from yaoki.core.model import Task
+from yaoki.errors import NotNow
+from yaoki.views import SCHEMA
+
+
+@click.command()
+@click.argument("task")
+@click.option("--stat", is_flag=True, help="Only the files and how much of each.")
+@run_option
+@json_option
+@repo_option
+def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
+    """Show what TASK landed; before it landed, what its last attempt left."""
+    with opened(repo) as app:
+        found = app.store.task(app.control.find_task(task, run_name))
+        old, new = _ends(found)
+        text = app.workspace.diff(old, new, stat=stat)
+        if as_json:
+            told = {"task": found.id, "old": old, "new": new, "landed": bool(found.landed)}
+            document({"schema": SCHEMA, **told, "diff": text})
+        elif text:
+            say(clean(text).rstrip("\n"))
+        else:
+            say(f"{found.id} changed nothing")
+    return 0
+
+
+def _ends(task: Task) -> tuple[str, str]:
+    work = task.work
+    if task.landed:
+        return work.onto, task.landed
+    if not work.head:
+        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
+    return work.base, work.head

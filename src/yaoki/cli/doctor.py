@@ -1,0 +1,183 @@
+"""`yaoki doctor`: every condition yaoki depends on, one line each; a bad one names the remedy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import json_option, repo_option
+from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.errors import YaokiError
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+PYTHON_MIN = (3, 11)
+RUNS_AUDITED = 5
+# SQLite versions from which on a reset of the log cannot lose pages, per line of releases.
+WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One condition: how it is, and what to do when it is bad."""
+
+    name: str
+    ok: bool
+    words: str
+    next: str = ""
+
+
+@click.command()
+@json_option
+@repo_option
+def doctor(as_json: bool, repo: Path) -> int:
+    """Check what yaoki depends on; exit code 1 when something is bad."""
+    lines = list(_examined(repo.absolute()))
+    bad = [held for held in lines if not held.ok]
+    if as_json:
+        listed = [
+            {"name": held.name, "ok": held.ok, "words": held.words, "next": held.next or None}
+            for held in lines
+        ]
+        document({"schema": SCHEMA, "ok": not bad, "lines": listed})
+    else:
+        _show(lines)
+        next_command(bad[0].next if bad else "yaoki run PLAN")
+    return 1 if bad else 0
+
+
+def _show(lines: list[Line]) -> None:
+    rows = [("ok " if held.ok else "BAD", held.name, line(held.words)) for held in lines]
+    for text, held in zip(columns(rows), lines, strict=True):
+        say(paint(text, None if held.ok else "red"))
+        if not held.ok:
+            say(f"       {line(held.next)}")
+
+
+def _examined(where: Path) -> Iterator[Line]:
+    from yaoki.app import App
+
+    yield _python()
+    yield _sqlite()
+    yield _told("git", lambda: _git(where))
+    try:
+        app = App(where)
+    except YaokiError as unfit:
+        yield Line("repository", False, unfit.sentence, unfit.hint)
+        return
+    yield Line("repository", True, str(app.repository.top))
+    settings = _told("settings", lambda: _settings(app))
+    yield settings
+    if not settings.ok:
+        return
+    yield _told("worktrees", lambda: _worktrees(app))
+    yield _told("disk", lambda: _disk(app))
+    try:
+        yield from _store(app)
+    finally:
+        app.close()
+
+
+def _told(name: str, look: Callable[[], Line]) -> Line:
+    try:
+        return look()
+    except YaokiError as error:
+        defects = "; ".join(getattr(error, "defects", ()))
+        return Line(name, False, defects or error.sentence, error.hint)
+
+
+def _python() -> Line:
+    version = ".".join(map(str, sys.version_info[:3]))
+    ok = sys.version_info[:2] >= PYTHON_MIN
+    return Line("python", ok, version, "" if ok else "install Python 3.11 or newer")
+
+
+def _sqlite() -> Line:
+    import sqlite3
+
+    fixed = _has_wal_fix(sqlite3.sqlite_version_info)
+    said = "with" if fixed else "without"
+    cover = "" if fixed else "; the store's own writer lock keeps that race apart"
+    return Line("sqlite", True, f"{sqlite3.sqlite_version} {said} the WAL-reset fix{cover}")
+
+
+def _has_wal_fix(version: tuple[int, ...]) -> bool:
+    patched = any(version[:2] == fix[:2] and version >= fix for fix in WAL_FIX)
+    return patched or version >= max(WAL_FIX)
+
+
+def _git(where: Path) -> Line:
+    from yaoki.workspace.git import environment, invoke
+    from yaoki.workspace.repository import check_version
+
+    here = where if where.is_dir() else Path.cwd()
+    said = invoke(["version"], cwd=here, env=environment()).out.decode("ascii", "replace")
+    check_version(said)
+    return Line("git", True, said.strip().removeprefix("git version "))
+
+
+def _settings(app: App) -> Line:
+    return Line("settings", True, str(app.loaded.file or "defaults; no yaoki.toml"))
+
+
+def _worktrees(app: App) -> Line:
+    root = app.worktrees
+    if root.resolve().is_relative_to(app.repository.top.resolve()):
+        hint = "set [workspace] root in yaoki.toml to a folder outside the repository"
+        return Line("worktrees", False, f"{root} is inside the repository", hint)
+    there = next(place for place in (root, *root.parents) if place.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Line("worktrees", False, f"{there} is not writable", f"chmod u+rwx {there}")
+    return Line("worktrees", True, str(root))
+
+
+def _disk(app: App) -> Line:
+    from yaoki.system import disk_free
+
+    floor = app.settings.limits.disk_free_bytes
+    places = {app.home: disk_free(app.home), app.worktrees: disk_free(app.worktrees)}
+    place, free = min(places.items(), key=lambda item: item[1])
+    words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
+    return Line("disk", free >= floor, words, "" if free >= floor else "free some disk space")
+
+
+def _store(app: App) -> Iterator[Line]:
+    if not app.store_path.exists():
+        top = app.repository.top
+        ok = os.access(top, os.W_OK | os.X_OK)
+        words = "none yet" if ok else f"none yet, and {top} is not writable"
+        yield Line("store", ok, words, "" if ok else f"chmod u+rwx {top}")
+        return
+    whole = _told("store", lambda: _whole(app))
+    yield whole
+    if whole.ok:
+        yield _told("journal", lambda: _journal(app))
+
+
+def _whole(app: App) -> Line:
+    backups = app.store_path.parent / "backups"
+    if not os.access(app.store_path, os.W_OK):
+        return Line("store", False, f"{app.store_path} is read-only", f"chmod u+w {app.store_path}")
+    wrong = app.store.integrity()
+    if wrong:
+        words = f"{app.store_path} is damaged: {wrong[0]}"
+        return Line("store", False, words, f"move it away and restore the newest of {backups}")
+    return Line("store", True, f"{app.store_path}, whole")
+
+
+def _journal(app: App) -> Line:
+    """The journal must fold to the rows."""
+    runs = app.store.runs()[-RUNS_AUDITED:]
+    wrong = [words for run in runs for words in app.store.audit(run.id)]
+    if wrong:
+        hint = f"keep a copy of {app.store_path.parent}, and do not go on with that run"
+        return Line("journal", False, f"{len(wrong)} mismatches: {wrong[0]}", hint)
+    return Line("journal", True, f"folds to the rows of the last {len(runs)} runs")

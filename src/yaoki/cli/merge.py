@@ -1,0 +1,57 @@
+"""`yaoki merge` and `yaoki undo`: move the base branch to a run, take landed work back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from yaoki.cli.door import json_option, opened, repo_option, run_option
+from yaoki.cli.render import document, line, next_command, say
+from yaoki.views import SCHEMA
+
+HOW = {
+    "already": "held it already",
+    "created": "was made",
+    "fast-forward": "was fast-forwarded",
+    "merge": "got a merge commit",
+}
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--into", metavar="BRANCH", default="", help="Another branch than the base branch.")
+@click.option("--force-ref", is_flag=True, help="Move the branch even where it is checked out.")
+@click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
+@json_option
+@repo_option
+def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, repo: Path) -> int:
+    """Move the base branch to the work of RUN; never with conflicts, never in a checkout."""
+    with opened(repo) as app:
+        found = app.control.find_run(run)
+        made = app.control.merge(found, into=into, force_ref=force_ref, partial=partial)
+        if as_json:
+            told = {"branch": made.branch, "commit": made.commit, "how": made.how}
+            document({"schema": SCHEMA, "run": found.id, **told})
+            return 0
+        say(f"{line(made.branch)} {HOW[made.how]}: it is at {made.commit[:10]}")
+        next_command(f"git log {found.base[:10]}..{line(made.branch)}")
+    return 0
+
+
+@click.command()
+@click.argument("task")
+@run_option
+@json_option
+@repo_option
+def undo(task: str, run_name: str, as_json: bool, repo: Path) -> int:
+    """Revert what TASK landed on the run branch, and ask what shall become of it."""
+    with opened(repo) as app:
+        undone = app.control.undo(app.control.find_task(task, run_name))
+        if as_json:
+            told = {"task": undone.id, "state": undone.state.value}
+            document({"schema": SCHEMA, **told, "next": f"yaoki answer {undone.id}"})
+            return 0
+        say(f"{line(undone.spec.name, 60)} ({undone.id}): reverted on yaoki/{undone.run_id}")
+        next_command(f"yaoki answer {undone.id}")
+    return 0

@@ -1,0 +1,164 @@
+"""A run of twelve real tasks, killed with SIGKILL at thirty random moments, ends as if it were not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = [f"task{n:02}" for n in range(1, 13)]
+NEEDS = {"task05": ["task01"], "task06": ["task01", "task02"], "task12": ["task06", "task07"]}
+KILLS = 30
+
+SETTINGS = """\
+[retry.default_backoff]
+initial_delay_ms = 50
+max_delay_ms = 100
+
+[limits]
+parallel = 2
+heartbeat_s = 1.0
+lease_s = 20.0
+hang_warning_s = 60.0
+hang_s = 120.0
+deadline_s = 240.0
+"""
+
+
+def plan() -> dict[str, Any]:
+    dice = random.Random(12)
+    script = {
+        name: [[{"sleep": round(dice.uniform(1, 3), 2)}, {"write": {f"{name}.txt": f"{name}\n"}}]]
+        for name in NAMES
+    }
+    # One of them lies first, so that a retry is among what is killed.
+    script["task03"] = [["claim_done"], *script["task03"]]
+    return {
+        "goal": "Twelve files",
+        "agents": {"actor": {"preset": "scripted", "options": {"scenario": {"tasks": script}}}},
+        "agent": "actor",
+        "checks": {
+            name: {"run": ["grep", "-qx", name, f"{name}.txt"], "pattern": "test-failed"}
+            for name in NAMES
+        },
+        "tasks": [
+            {"id": name, "goal": f"Write {name}.", "checks": [name], "needs": NEEDS.get(name, [])}
+            for name in NAMES
+        ],
+    }
+
+
+class Place:
+    """A repository of its own, with its own state home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.repo, self.home, self.log = folder / "repo", folder / "home", folder / "yaoki.log"
+        self.repo.mkdir(parents=True)
+        (self.repo / "README").write_text("hello\n")
+        (self.repo / "yaoki.toml").write_text(SETTINGS)
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "begin")
+        self.plan = folder / "plan.json"
+        self.plan.write_text(json.dumps(plan()))
+        self.env = {**os.environ, "YAOKI_HOME": str(self.home)}
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            ("git", *words), cwd=self.repo, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                (sys.executable, "-m", "yaoki", *words),
+                cwd=self.repo,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def ask(self, *words: str) -> dict[str, Any]:
+        done = subprocess.run(
+            (sys.executable, "-m", "yaoki", *words, "--json"),
+            cwd=self.repo,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def branch(self) -> str:
+        return str(self.ask("status")["run_branch"])
+
+    def left_behind(self) -> list[str]:
+        """Processes, worktrees and locks that nobody needs any more."""
+        found = [str(p) for p in (self.home / "worktrees").glob("*/*") if p.name[0] != "."]
+        found += [str(p) for p in (self.repo / ".git").glob("**/*.lock")]
+        found += [str(p) for p in (self.repo / ".git" / "worktrees").glob("*")]
+        return found + self.processes()
+
+    def processes(self) -> list[str]:
+        """Whatever still runs with our home in its environment."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                environ = (place / "environ").read_bytes()
+                words = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.repo.parent).encode() in environ + words:
+                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+        return found
+
+
+@pytest.mark.acceptance
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.spec("0.2", "0.3", "3.7", "9.8", "11.1", "8.6")
+def test_thirty_kills_change_nothing(tmp_path: Path) -> None:
+    whole, killed = Place(tmp_path / "whole"), Place(tmp_path / "killed")
+    assert whole.start("run", str(whole.plan)).wait() == 0
+    dice = random.Random(30)
+
+    worker = killed.start("run", str(killed.plan))
+    while "started" not in killed.log.read_text():
+        time.sleep(0.02)
+    kills = 0
+    while kills < KILLS and worker.poll() is None:
+        # Some lives end before the worker has claimed anything, some in the middle of a stage.
+        time.sleep(dice.uniform(0.2, 1.2))
+        worker.send_signal(signal.SIGKILL)
+        kills += worker.wait() == -signal.SIGKILL
+        worker = killed.start("resume")
+    code = worker.wait()
+
+    assert kills == KILLS, "the run was over before it was killed often enough"
+    assert code == 0, killed.log.read_text()
+    trees = [place.git("rev-parse", f"{place.branch()}^{{tree}}") for place in (whole, killed)]
+    assert trees[0] == trees[1]
+    trailers = killed.git(
+        "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", killed.branch()
+    )
+    landed = Counter(line for line in trailers.splitlines() if line.strip())
+    assert len(landed) == len(NAMES)
+    assert set(landed.values()) == {1}
+    assert killed.left_behind() == []
+    events = killed.ask("trace")["entries"]
+    assert Counter(e["event"] for e in events)["TASK_LANDED"] == len(NAMES)
+    # An agent outlives its worker, so no attempt is lost: twelve, and the retry of the lie.
+    assert Counter(e["event"] for e in events)["ATTEMPT_STARTED"] == len(NAMES) + 1

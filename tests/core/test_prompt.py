@@ -1,0 +1,193 @@
+"""What the agent is told: fixed sections, bounded, the same bytes for the same condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_check, a_failure, a_spec, a_task
+from yaoki.core.model import CheckSpec, Failure, Item, Kind, Task, TaskKind
+from yaoki.core.prompt import (
+    BUDGETS,
+    GENERIC_HINT,
+    ITEMS_SHOWN,
+    clip_bytes,
+    compose,
+    fence,
+    what_failed,
+)
+
+TITLES = [
+    "# Rules",
+    "# Task",
+    "# What failed in the last try",
+    "# What a person said",
+    "# How it will be checked",
+]
+
+
+def full_task() -> Task:
+    return a_task(feedback=a_failure(message="test_login failed"), words="Use the other door.")
+
+
+def headings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line in TITLES]
+
+
+@pytest.mark.spec("7.3")
+def test_the_sections_stand_in_their_order() -> None:
+    text = compose(full_task()).text
+
+    assert headings(text) == TITLES
+    assert "Make login work." in text
+    assert "test_login failed" in text
+    assert "Use the other door." in text
+    assert "- tests: `true`" in text
+
+
+@pytest.mark.spec("7.3")
+def test_a_first_attempt_has_nothing_to_say_of_failures() -> None:
+    assert headings(compose(a_task()).text) == ["# Rules", "# Task", "# How it will be checked"]
+
+
+@pytest.mark.spec("7.3", "5.5")
+def test_the_same_condition_gives_the_same_bytes() -> None:
+    assert compose(full_task()) == compose(full_task())
+
+
+@pytest.mark.spec("5.5")
+@pytest.mark.parametrize("kind", [Kind.TRANSIENT_ERROR, Kind.RATE_LIMIT, Kind.LOST])
+def test_a_repeat_after_trouble_on_the_way_is_identical(kind: Kind) -> None:
+    """Only `feedback` is told, and trouble on the way leaves it alone."""
+    before = full_task()
+    after = replace(before, failure=a_failure(kind), attempt=3, epoch=9)
+
+    assert compose(after).text == compose(before).text
+
+
+@pytest.mark.spec("7.3")
+def test_every_section_keeps_to_its_budget() -> None:
+    task = a_task(
+        spec=a_spec(
+            goal="g" * 200_000,
+            scope=tuple(f"src/{n}/**" for n in range(5_000)),
+            checks=tuple(a_check(f"c{n}", argv=("x" * 100,)) for n in range(500)),
+        ),
+        feedback=a_failure(message="m" * 100_000),
+        words="w" * 100_000,
+    )
+
+    text = compose(task).text
+    starts = [text.index(title) for title in TITLES] + [len(text)]
+    sizes = [len(text[a:b].encode()) for a, b in zip(starts, starts[1:], strict=False)]
+
+    for size, title, budget in zip(sizes, TITLES, BUDGETS.values(), strict=True):
+        assert size <= budget + len(title) + 4
+
+
+@pytest.mark.spec("7.3")
+def test_a_long_text_keeps_head_and_tail_and_says_what_was_cut() -> None:
+    text = "the head " + "x" * 10_000 + " the tail"
+
+    clipped = clip_bytes(text, 500)
+
+    assert clipped.startswith("the head ")
+    assert clipped.endswith(" the tail")
+    cut = int(clipped.split("[… ")[1].split(" bytes cut")[0])
+    kept = len(clipped.encode()) - len(f"\n[… {cut} bytes cut …]\n".encode())
+    assert cut + kept == len(text)
+
+
+@pytest.mark.spec("7.3")
+@given(st.text(max_size=2_000), st.integers(0, 1_000))
+def test_a_clipped_text_is_within_its_bytes(text: str, most: int) -> None:
+    assert len(clip_bytes(text, most).encode()) <= most
+
+
+@pytest.mark.spec("7.3", "14.4")
+def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
+    task = a_task(
+        feedback=a_failure(message="conflict in \udcff.py"), words="\ud800", spec=a_spec(goal="\ud800")
+    )
+
+    prompt = compose(task)
+
+    assert prompt.fault == ""
+    prompt.text.encode()
+
+
+@pytest.mark.spec("5.8")
+def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
+    def broken(failure: Failure, _: Mapping[Kind, str]) -> str:
+        raise KeyError(failure.kind)
+
+    prompt = compose(full_task(), broken)
+
+    assert GENERIC_HINT in prompt.text
+    assert headings(prompt.text) == TITLES
+    assert prompt.fault.startswith("KeyError")
+
+
+@pytest.mark.spec("6.9")
+def test_only_what_failed_is_told() -> None:
+    items = tuple(Item(f"test_{n}", "assert 1 == 2", f"a.py:{n}") for n in range(3))
+    failure = a_failure(message="3 failed", check="tests", items=items, output="the log")
+
+    text = what_failed(failure, {})
+
+    assert "QUALITY_FAILURE: 3 failed" in text
+    assert "Failing check: tests" in text
+    assert "- test_2 (a.py:2): assert 1 == 2" in text
+    assert "```\nthe log\n```" in text
+
+
+@pytest.mark.spec("5.5", "15")
+def test_the_words_of_the_settings_go_before_ours() -> None:
+    text = what_failed(a_failure(), {Kind.QUALITY_FAILURE: "Run make check first."})
+
+    assert text.startswith("Run make check first.")
+
+
+@pytest.mark.spec("7.3")
+def test_many_details_are_counted_not_listed() -> None:
+    items = tuple(Item(f"test_{n}") for n in range(ITEMS_SHOWN + 5))
+
+    text = what_failed(a_failure(items=items), {})
+
+    assert "- and 5 more" in text
+    assert f"test_{ITEMS_SHOWN}" not in text
+
+
+@pytest.mark.spec("7.2", "14.4")
+@given(st.text(alphabet="`a\n", max_size=60))
+def test_no_text_can_close_its_own_fence(text: str) -> None:
+    fenced = fence(text)
+    bar = fenced.split("\n", 1)[0]
+
+    assert set(bar) == {"`"}
+    assert bar not in text
+    assert fenced == f"{bar}\n{text}\n{bar}"
+
+
+@pytest.mark.spec("1.2", "7.3")
+def test_a_report_is_told_where_to_write() -> None:
+    assert "standard output" in compose(a_task(spec=a_spec(kind=TaskKind.REPORT))).text
+    assert "standard output" not in compose(a_task()).text
+
+
+@pytest.mark.spec("7.3")
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (CheckSpec("a", argv=("pytest", "-q")), "- a: `pytest -q`"),
+        (CheckSpec("a", shell="mypy src | tail"), "- a: `mypy src | tail`"),
+        (CheckSpec("a", type="git", git="clean"), "- a: git clean"),
+        (CheckSpec("a", type="file", path="x.md", file={"exists": True}), "- a: file x.md exists"),
+    ],
+)
+def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:
+    assert said in compose(a_task(spec=a_spec(checks=(check,)))).text

@@ -1,0 +1,488 @@
+"""`decide`: what follows from each report, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import (
+    MINUTE,
+    NOW,
+    SECOND,
+    a_failure,
+    a_finding,
+    a_policy,
+    a_spec,
+    a_verdict,
+    an_active_task,
+    an_agent,
+    an_exit,
+)
+from yaoki.core.events import (
+    AgentFinished,
+    AttemptStarted,
+    Cancelled,
+    Conflicted,
+    EscalateDecided,
+    Event,
+    Faulted,
+    Interrupted,
+    Judged,
+    Landed,
+    LandedOn,
+    LandRefused,
+    Lost,
+    Moved,
+    Note,
+    Prepared,
+    Report,
+    RetryDecided,
+    Verified,
+    Worked,
+    name_of,
+)
+from yaoki.core.machine import fold
+from yaoki.core.model import (
+    Counts,
+    Kind,
+    OnFailure,
+    Outcome,
+    Reason,
+    Stage,
+    State,
+    Task,
+    TaskKind,
+    Verdict,
+    Work,
+)
+from yaoki.core.rules import PERSON, Moment, decide
+
+MOMENT = Moment(NOW, 0.5)
+PREPARED = Prepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")
+WORKED = Worked(an_exit(), "head2", "tree2", ("a.py",))
+PASSED = Verified(a_verdict(Outcome.PASSED), "c0ffee", "onto", ("a.py",))
+FAILED = Verified(a_verdict(Outcome.FAILED), "bad", "onto", ("a.py",))
+
+
+def concluded(task: Task, report: Report) -> tuple[Event, ...]:
+    """What was decided; it must be possible, too."""
+    events = decide(task, report, MOMENT)
+    fold(task, events)
+    return events
+
+
+def the_retry(events: tuple[Event, ...]) -> RetryDecided:
+    (found,) = (event for event in events if isinstance(event, RetryDecided))
+    return found
+
+
+def the_escalation(events: tuple[Event, ...]) -> EscalateDecided:
+    (found,) = (event for event in events if isinstance(event, EscalateDecided))
+    return found
+
+
+# ------------------------------------------------------------------ prepare
+
+
+@pytest.mark.spec("3.1", "10.1")
+def test_a_ready_worktree_starts_the_attempt() -> None:
+    (event,) = concluded(an_active_task(), PREPARED)
+
+    assert event == AttemptStarted(1, "small", "ba5e", "/w/login", "host", True, "t0", "s1")
+
+
+@pytest.mark.spec("8.1")
+def test_a_warning_of_prepare_is_journalled() -> None:
+    events = concluded(an_active_task(), replace(PREPARED, warning="no snapshot"))
+
+    assert Note("WARNING", {"message": "no snapshot"}) in events
+
+
+@pytest.mark.spec("10.1")
+def test_a_second_attempt_says_what_it_mends() -> None:
+    failure = a_failure()
+    task = an_active_task(
+        attempt=1,
+        failure=failure,
+        feedback=failure,
+        counts=Counts(failures={"QUALITY_FAILURE": 1}),
+    )
+
+    _, note = concluded(task, PREPARED)
+
+    assert isinstance(note, Note)
+    assert note.name == "RETRY_START"
+    assert note.data["retry_count"] == 1
+    assert note.data["previous_failure_type"] == "QUALITY_FAILURE"
+    assert note.data["modification_hint"]
+
+
+@pytest.mark.spec("10.4")
+def test_a_person_who_took_over_is_the_agent() -> None:
+    event = concluded(an_active_task(take_over=True), PREPARED)[0]
+
+    assert isinstance(event, AttemptStarted)
+    assert event.agent == PERSON
+
+
+# ------------------------------------------------------------------ work
+
+
+@pytest.mark.spec("3.2", "4.2")
+@pytest.mark.parametrize("code", [0, 1, 127])
+def test_whatever_the_exit_code_the_work_is_looked_at(code: int) -> None:
+    report = replace(WORKED, exit=an_exit(code=code))
+
+    assert [name_of(e) for e in concluded(an_active_task(Stage.WORK), report)] == [
+        "AGENT_FINISHED"
+    ]
+
+
+@pytest.mark.spec("3.9", "1.3")
+def test_an_agent_that_asks_is_answered_by_a_person() -> None:
+    report = replace(WORKED, exit=an_exit(question="Which database?"))
+
+    events = concluded(an_active_task(Stage.WORK), report)
+
+    assert isinstance(events[0], AgentFinished)
+    asked = the_escalation(events)
+    assert (asked.blocked, asked.question.text) == (Reason.NEEDS_HUMAN, "Which database?")
+
+
+@pytest.mark.spec("14.3", "0.6")
+def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> None:
+    report = replace(WORKED, tampered=("config", "hooks/pre-commit"))
+
+    asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
+
+    assert asked.blocked is Reason.NEEDS_HUMAN
+    assert "config, hooks/pre-commit" in asked.failure.message
+
+
+@pytest.mark.spec("5.7")
+def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
+    report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, error="half done"))
+
+    assert the_escalation(concluded(an_active_task(Stage.WORK), report))
+
+
+# ------------------------------------------------------------------ verify
+
+
+@pytest.mark.spec("0.1", "10.1")
+def test_passed_checks_are_told_one_by_one_and_then_judged() -> None:
+    told, judged = concluded(an_active_task(Stage.VERIFY), PASSED)
+
+    assert isinstance(told, Note)
+    assert (told.name, told.data["check"], told.data["outcome"], told.data["commit"]) == (
+        "CHECK_FINISHED",
+        "check0",
+        "PASSED",
+        "c0ffee",
+    )
+    assert judged == Judged(True, "c0ffee", "onto", {"check0": "PASSED"}, False)
+
+
+@pytest.mark.spec("0.1")
+def test_no_findings_do_not_pass() -> None:
+    events = concluded(an_active_task(Stage.VERIFY), replace(PASSED, verdict=Verdict(())))
+
+    assert [e.passed for e in events if isinstance(e, Judged)] == [False]
+    assert the_retry(events).failure.kind is Kind.QUALITY_FAILURE
+
+
+@pytest.mark.spec("5.1", "10.1")
+def test_a_failing_check_is_tried_again_with_a_date() -> None:
+    retry = the_retry(concluded(an_active_task(Stage.VERIFY), FAILED))
+
+    assert (retry.decision, retry.failure_type) == ("RETRY", "QUALITY_FAILURE")
+    assert (retry.stage, retry.due_at, retry.delay_ms) == (Stage.PREPARE, NOW + SECOND, 1000)
+    assert (retry.current_retry_count, retry.max_retries) == (0, 3)
+    assert retry.modification_hint
+    assert retry.reasoning
+
+
+@pytest.mark.spec("3.5")
+def test_nothing_changed_and_all_checks_pass_is_already_satisfied() -> None:
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
+
+    judged = concluded(task, replace(PASSED, changed=()))[-1]
+
+    assert judged == Judged(True, "c0ffee", "onto", {"check0": "PASSED"}, unchanged=True)
+
+
+@pytest.mark.spec("3.5", "4.2")
+@pytest.mark.parametrize(
+    ("exit_", "kind"),
+    [
+        (an_exit(code=1), Kind.INCOMPLETE),
+        (an_exit(code=1, limit="rate"), Kind.RATE_LIMIT),
+        (an_exit(ended_by="deadline"), Kind.TIMEOUT),
+    ],
+)
+def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: Kind) -> None:
+    """The checks passed on the base already, so they prove nothing of this agent."""
+    task = an_active_task(Stage.VERIFY, work=Work(exit=exit_))  # type: ignore[arg-type]
+
+    assert the_retry(concluded(task, replace(PASSED, changed=()))).failure.kind is kind
+
+
+@pytest.mark.spec("3.5", "6.9")
+def test_nothing_changed_is_incomplete_and_says_what_is_still_missing() -> None:
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
+
+    failure = the_retry(concluded(task, replace(FAILED, changed=()))).failure
+
+    assert (failure.kind, failure.pattern, failure.check) == (
+        Kind.INCOMPLETE,
+        "no-change",
+        "check0",
+    )
+
+
+@pytest.mark.spec("6.8")
+def test_a_check_that_forbids_further_tries_does_so_when_nothing_changed_too() -> None:
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
+    final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
+
+    assert the_escalation(concluded(task, replace(FAILED, verdict=final, changed=())))
+
+
+@pytest.mark.spec("4.8", "6.8")
+def test_a_check_that_cannot_run_is_repeated_without_the_agent() -> None:
+    broken = Verdict((a_finding(Outcome.BROKEN, transient=True),))
+    task = an_active_task(Stage.VERIFY)
+
+    events = concluded(task, replace(FAILED, verdict=broken))
+
+    assert the_retry(events).stage is Stage.VERIFY
+    assert fold(task, events).counts == Counts(faults=1)
+
+
+@pytest.mark.spec("1.2")
+def test_a_report_need_not_change_files() -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.REPORT))
+
+    judged = concluded(task, replace(PASSED, changed=()))[-1]
+
+    assert isinstance(judged, Judged)
+    assert (judged.passed, judged.unchanged) == (True, False)
+
+
+@pytest.mark.spec("4.1", "4.5")
+def test_a_conflict_names_the_files() -> None:
+    report = Conflicted(("a.py", "b.py"), "onto", "tree")
+
+    retry = the_retry(concluded(an_active_task(Stage.VERIFY), report))
+
+    assert (retry.failure.kind, retry.failure.pattern) == (Kind.CONFLICT, "merge-conflict")
+    assert [item.name for item in retry.failure.items] == ["a.py", "b.py"]
+
+
+# ------------------------------------------------------------------ land
+
+
+@pytest.mark.spec("3.4", "0.3")
+@pytest.mark.parametrize("already", [False, True])
+def test_a_landing_is_one_event(already: bool) -> None:
+    events = concluded(an_active_task(Stage.LAND), LandedOn("c0ffee", already))
+
+    assert events == (Landed("c0ffee", already),)
+
+
+@pytest.mark.spec("10.1", "7.5")
+def test_a_landing_after_failures_is_a_cure() -> None:
+    failure = a_failure(pattern="test-failed")
+    task = an_active_task(
+        Stage.LAND,
+        attempt=2,
+        feedback=failure,
+        counts=Counts(failures={"QUALITY_FAILURE": 1}),
+    )
+
+    _, note = concluded(task, LandedOn("c0ffee"))
+
+    assert note == Note(
+        "RETRY_SUCCESS",
+        {
+            "retry_count": 1,
+            "total_attempts": 2,
+            "final_status": "PASS",
+            "cured": "test-failed",
+        },
+    )
+
+
+@pytest.mark.spec("3.4")
+def test_a_branch_that_moved_is_verified_again() -> None:
+    assert concluded(an_active_task(Stage.LAND), Moved("new")) == (LandRefused("new"),)
+
+
+@pytest.mark.spec("3.4", "0.4", "4.8")
+def test_a_branch_that_always_moves_is_our_fault_in_the_end() -> None:
+    task = an_active_task(Stage.LAND, work=Work(proven="c0ffee", refused=10))
+
+    refused, retry = concluded(task, Moved("new"))
+
+    assert refused == LandRefused("new")
+    assert isinstance(retry, RetryDecided)
+    assert retry.failure.ours
+    assert retry.stage is Stage.VERIFY
+
+
+# ------------------------------------------------------------------ trouble anywhere
+
+
+@pytest.mark.spec("4.8")
+@pytest.mark.parametrize("stage", Stage)
+def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
+    task = an_active_task(stage)
+
+    events = concluded(task, Faulted("index.lock exists", transient=True))
+
+    after = fold(task, events)
+    assert (the_retry(events).stage, after.counts) == (stage, Counts(faults=1))
+    assert (after.attempt, after.feedback) == (task.attempt, None)
+
+
+@pytest.mark.spec("4.2", "4.7", "1.3")
+@pytest.mark.parametrize("stage", Stage)
+def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None:
+    report = Faulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+
+    asked = the_escalation(concluded(an_active_task(stage), report))
+
+    assert (asked.blocked, asked.stage) == (Reason.SYSTEM_ERROR_PERMANENT, stage)
+    assert asked.reason["type"] == "FATAL_ERROR"
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize("report", [Lost("cut off"), Interrupted("cut off")])
+def test_a_cut_off_agent_starts_afresh(report: Report) -> None:
+    task = an_active_task(Stage.WORK)
+
+    events = concluded(task, report)
+
+    after = fold(task, events)
+    assert (after.stage, after.fresh_next) == (Stage.PREPARE, True)
+    assert (after.counts.interruptions, after.counts.total) == (1, 0)
+
+
+@pytest.mark.spec("9.5")
+@pytest.mark.parametrize(
+    ("stage", "report"),
+    [
+        (Stage.PREPARE, PREPARED),
+        (Stage.WORK, WORKED),
+        (Stage.WORK, Lost("cut off")),
+        (Stage.VERIFY, PASSED),
+        (Stage.VERIFY, FAILED),
+        (Stage.VERIFY, Conflicted(("a.py",), "onto", "tree")),
+        (Stage.LAND, Moved("new")),
+        (Stage.LAND, Faulted("disk", transient=True)),
+    ],
+)
+def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: Report) -> None:
+    task = an_active_task(stage, cancel_wanted=True)
+
+    events = concluded(task, report)
+
+    assert events == (Cancelled("cancelled by a person", ""),)
+
+
+@pytest.mark.spec("9.5", "0.2")
+def test_cancelled_work_is_kept_at_its_ref() -> None:
+    task = an_active_task(Stage.WORK, cancel_wanted=True)
+
+    assert concluded(task, Interrupted("cancelled", ref="kept")) == (
+        Cancelled("cancelled by a person", "kept"),
+    )
+
+
+@pytest.mark.spec("9.5", "0.1")
+def test_what_has_landed_has_landed() -> None:
+    task = an_active_task(Stage.LAND, cancel_wanted=True)
+
+    assert fold(task, concluded(task, LandedOn("c0ffee"))).state is State.DONE
+
+
+# ------------------------------------------------------------------ why
+
+
+@pytest.mark.spec("0.5")
+@pytest.mark.parametrize(
+    ("stage", "report", "rule"),
+    [
+        (Stage.VERIFY, FAILED, "5.1"),
+        (Stage.WORK, Lost("cut off"), "4.6"),
+        (Stage.VERIFY, Faulted("disk", transient=True), "4.8"),
+        (Stage.VERIFY, Faulted("git", transient=False), "4.2"),
+        (Stage.WORK, replace(WORKED, exit=an_exit(question="?")), "4.1"),
+    ],
+)
+def test_every_decision_says_its_rule_its_inputs_and_what_would_change_it(
+    stage: Stage, report: Report, rule: str
+) -> None:
+    events = concluded(an_active_task(stage), report)
+    (decided,) = (e for e in events if isinstance(e, RetryDecided | EscalateDecided))
+
+    assert decided.why.rule == rule
+    assert decided.why.inputs["kind"] == decided.failure.kind.value
+    assert {"count", "maximum", "total", "max_total_attempts", "fingerprint", "reasoning"} <= set(
+        decided.why.inputs
+    )
+    assert all(decided.why.otherwise)
+    assert decided.why.otherwise
+
+
+@pytest.mark.spec("4.6", "5.6")
+def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
+    """Same failure, same tree, four times: go on, fresh, the next agent, a person."""
+    spec = a_spec(
+        agents=(an_agent("small"), an_agent("large")),
+        policy=a_policy(content_retries_max=9, rules=a_policy().rules),
+    )
+    task = an_active_task(Stage.VERIFY, spec=spec, work=Work(head="h", tree="same"))
+    seen = []
+    for _ in range(3):
+        events = concluded(task, FAILED)
+        retry = the_retry(events)
+        seen.append((retry.strategy, retry.fresh, retry.agent_index))
+        after = fold(task, events)
+        task = replace(
+            after, state=State.ACTIVE, stage=Stage.VERIFY, work=task.work, lease=task.lease
+        )
+
+    asked = the_escalation(concluded(task, FAILED))
+
+    assert seen == [("continue", False, 0), ("fresh", True, 0), ("next-agent", True, 1)]
+    assert asked.blocked is Reason.MAX_RETRIES
+
+
+@pytest.mark.spec("10.1", "10.3")
+def test_an_escalation_is_told_with_words_for_a_person() -> None:
+    task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
+
+    events = concluded(task, FAILED)
+
+    asked, told = events[-2:]
+    assert isinstance(asked, EscalateDecided)
+    assert asked.failure_summary["failure_types"] == ["QUALITY_FAILURE"] * 4
+    assert asked.failure_summary["last_failure"]["timestamp"] == NOW.isoformat()
+    assert isinstance(told, Note)
+    assert told.name == "ESCALATE_EXECUTED"
+    assert "yaoki" in told.data["user_message"]
+    assert told.data["recommended_actions"]
+
+
+@pytest.mark.spec("5.4")
+def test_a_long_wait_is_a_date_in_the_store() -> None:
+    limited = an_exit(code=1, limit="rate", retry_after=90 * MINUTE)
+    task = an_active_task(Stage.VERIFY, work=Work(exit=limited))
+
+    retry = the_retry(concluded(task, FAILED))
+
+    assert retry.due_at == NOW + 90 * MINUTE
+    assert retry.delay_ms == timedelta(minutes=90) // timedelta(milliseconds=1)
