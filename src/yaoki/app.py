@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
+from yaoki.errors import Unknown
 from yaoki.ports import Processes
 from yaoki.store import SqlStore, open_store
 from yaoki.system import (
@@ -156,7 +157,7 @@ class App:
     def closing(self) -> Closing:
         from yaoki.engine.closing import Closing
 
-        return Closing(self.store, self.clock)
+        return Closing(self.store, self.clock, self.workspace.head)
 
     def pool(self, slots: int) -> Pool:
         from yaoki.engine.pool import Pool
@@ -196,6 +197,7 @@ class App:
         """Freeze a plan as a run of this repository."""
         from yaoki.engine.control import Submission
 
+        self.check_agents(plan)
         branch, commit = resolve_base(self.repository, base or plan.base)
         submission = Submission(
             goal=plan.goal,
@@ -222,10 +224,27 @@ class App:
         self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
         self.control.resumed(run)
         self.control.sweep(run)
+        self.expire_snapshots()
         pool = self.pool(slots or run.parallel)
         _obey_signals(pool.stop, asked)
         pool.serve([run.id])
         return pool
+
+    def expire_snapshots(self) -> list[str]:
+        """Old ones go; those of tasks that are not over are needed."""
+        hours = timedelta(hours=self.settings.recovery.snapshot_retention_hours)
+        needed = {
+            snapshot.id
+            for snapshot in self.workspace.snapshots()
+            if self._unfinished(snapshot.task_id)
+        }
+        return self.workspace.expire_snapshots(self.clock.now() - hours, needed)
+
+    def _unfinished(self, task_id: str) -> bool:
+        try:
+            return not self.store.task(task_id).state.final
+        except Unknown:
+            return False
 
     def open_runs(self) -> Sequence[RunId]:
         return [run.id for run in self.store.runs() if run.summed_at is None]

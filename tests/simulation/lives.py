@@ -124,7 +124,7 @@ class Life:
             parallel=100,
             alive=lambda _: False,
         )
-        self.closing = Closing(self.store, self.clock)
+        self.closing = Closing(self.store, self.clock, lambda run: self.world.refs[run.branch])
 
     def submit(self, specs: list[Spec], run: Run) -> None:
         if not self.real.runs():

@@ -11,7 +11,8 @@ from typing import Any, NewType
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 
-EMPTY: Mapping[str, int] = {}
+# The task that proves a plan's done_when; later proofs of the same run are numbered.
+DONE_WHEN = "done_when"
 
 
 @unique

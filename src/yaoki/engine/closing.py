@@ -6,21 +6,21 @@ by the same code as all work.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from yaoki.core.model import Policy, Run, RunId, Spec, State, TaskKind
+from yaoki.core.model import DONE_WHEN, Policy, Run, RunId, Spec, State, TaskKind
 from yaoki.core.status import Status, required_done, status
 from yaoki.ports import Clock, Store
-
-DONE_WHEN = "done_when"
 
 
 class Closing:
     """Asked whenever nothing of a run can be claimed."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, head: Callable[[Run], str]) -> None:
         self._store = store
         self._clock = clock
+        self._head = head
 
     def rests(self, run_id: RunId) -> bool:
         if not self._store.resting(run_id):
@@ -37,16 +37,28 @@ class Closing:
             return False
         if not required_done(self._store.tally(run.id)):
             return False
+        name = self._next_proof(run)
+        if not name:
+            return False
         checks = tuple(run.catalogue.checks[name] for name in run.done_when)
         policy = run.catalogue.policies.get("default", Policy(rules={}))
         spec = Spec(
-            name=DONE_WHEN,
+            name=name,
             goal="Prove on the run branch that the plan's done_when holds.",
             kind=TaskKind.CHECK,
             checks=tuple(replace(check, required=True) for check in checks),
             policy=policy,
         )
-        return bool(self._store.add(run.id, [spec], unless=DONE_WHEN))
+        return bool(self._store.add(run.id, [spec], unless=name))
+
+    def _next_proof(self, run: Run) -> str:
+        """The name of the proof to add; empty when the branch's head is what was proven."""
+        proofs = [row for row in self._store.rows(run.id) if row.name.startswith(DONE_WHEN)]
+        if not proofs:
+            return DONE_WHEN
+        if proofs[-1].landed == self._head(run):
+            return ""
+        return f"{DONE_WHEN}-{len(proofs) + 1}"
 
     def _sum_up(self, run: Run) -> None:
         """Once per end; a run that goes on later is summed up again."""

@@ -130,7 +130,15 @@ class Control:
     # -------------------------------------------------------------- cancel
 
     def cancel(self, run: Run, why: str = "cancelled by a person") -> list[TaskId]:
-        """The wish is durable before anything acts on it; returns the tasks still being ended."""
+        """The wish is durable before anything acts on it; returns the tasks still being ended.
+
+        A run that is done is refused by name; one that is cancelled already stays as it is.
+        """
+        states = [state for (state, _), n in self._store.tally(run.id).items() if n]
+        if all(state.final for state in states):
+            if State.CANCELLED in states:
+                return []
+            raise NotNow(f"run {run.id} is already DONE", hint=f"yaoki merge {run.id}")
         at_work = self._store.cancel_run(run.id, why)
         return self._finish_orphans(run, at_work, why)
 

@@ -112,6 +112,12 @@ def env_names(value: Any) -> Any:
     return value
 
 
+def env_globs(value: Any) -> Any:
+    """Names of variables; a star stands for any part of one."""
+    env_names([name.replace("*", "X") for name in value])
+    return value
+
+
 def branch(value: str) -> str:
     """What git takes for the name of a branch, roughly; never an option of git."""
     odd = re.search(r"[\s~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock$|^[-/.]|[/.]$|^@$", value)
@@ -141,4 +147,4 @@ Success = Annotated[str, AfterValidator(success)]
 Inside = Annotated[str, AfterValidator(inside)]
 Branch = Annotated[str, AfterValidator(branch)]
 Env = Annotated[dict[str, str], AfterValidator(env_names)]
-EnvNames = Annotated[list[str], AfterValidator(env_names)]
+EnvGlobs = Annotated[list[str], AfterValidator(env_globs)]

@@ -19,7 +19,7 @@ from yaoki.plan.fields import (
     Command,
     Duration,
     Env,
-    EnvNames,
+    EnvGlobs,
     Inside,
     Regex,
     Success,
@@ -123,7 +123,9 @@ class AgentModel(Strict):
         "argument", description="how the agent gets its prompt"
     )
     env: Env = Field({}, description="variables set for the agent")
-    pass_env: EnvNames = Field([], description="variables handed on from the worker")
+    pass_env: EnvGlobs = Field(
+        [], description="variables handed on from the worker; * stands for any part"
+    )
     model: str = Field("", description="fills {model}")
     concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
     options: dict[str, Any] = Field({}, description="what the preset takes besides")

@@ -6,6 +6,7 @@ import re
 
 from pydantic_core import PydanticCustomError
 
+from yaoki.core.model import DONE_WHEN
 from yaoki.core.settings import PATTERNS
 from yaoki.plan import limits, order
 from yaoki.plan.defects import Defects, Path
@@ -119,6 +120,9 @@ def _task(draft: Draft, placed: Placed) -> None:
     task, defects = placed.task, draft.defects
     if not task.given("id"):
         defects.missing(placed.path, "id is missing", "id")
+    elif task.id.startswith(DONE_WHEN):
+        reason = f"ids that begin with {DONE_WHEN!r} are the run's own last proofs"
+        defects.add(placed.at("id"), reason)
     elif task.id.isdecimal():
         defects.add(
             placed.at("id"), f"id {task.id!r} is a number, the short form of a task's number"
