@@ -214,6 +214,16 @@ class App:
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
 
+    def check_agents(self, plan: Plan) -> None:
+        """Before anything is stored: can every agent of the plan run here at all?"""
+        from yaoki.agents import find_agent
+
+        for spec in plan.catalogue.agents.values():
+            try:
+                find_agent(spec.preset).preflight(spec)
+            except Fault as fault:
+                raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+
     def serve(
         self, run: Run, *, slots: int = 0, asked: Callable[[Stop], None] = lambda _: None
     ) -> Pool:

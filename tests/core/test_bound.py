@@ -1,0 +1,75 @@
+"""The worst case, from the settings alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import a_policy, a_spec
+from yaoki.core.bound import Bound, worst_case
+from yaoki.core.model import CONTENT, Kind, Policy, RetryRule, TaskKind
+from yaoki.core.override import with_iterations, with_max_retries
+from yaoki.core.settings import Escalate, Limits, Retry, policy
+
+
+def bound(given: Policy) -> Bound:
+    return worst_case(a_spec(policy=given))
+
+
+def of_retry(retry: Retry) -> Bound:
+    return bound(policy(retry, Limits(), Escalate()))
+
+
+@pytest.mark.spec("0.4", "4.6")
+def test_the_defaults() -> None:
+    """1 + 3 retries of the content, 3 + 5 repeats on the way, 6 interruptions."""
+    found = bound(a_policy())
+
+    assert (found.content, found.repeats, found.interruptions) == (4, 8, 6)
+    assert found.total == 18
+
+
+@pytest.mark.spec("0.4", "1.2")
+def test_a_check_task_runs_no_agent() -> None:
+    assert worst_case(a_spec(kind=TaskKind.CHECK)).total == 0
+
+
+@pytest.mark.spec("0.4")
+def test_a_policy_without_rules_runs_an_agent_once() -> None:
+    assert bound(Policy(rules={})).total == 1
+
+
+@pytest.mark.spec("5.6", "0.4")
+def test_no_retries_leave_only_interruptions() -> None:
+    found = of_retry(with_max_retries(Retry(), 0))
+
+    assert (found.content, found.repeats, found.interruptions) == (1, 0, 6)
+
+
+@pytest.mark.spec("5.6", "0.4")
+@pytest.mark.parametrize(("most", "content"), [(1, 2), (3, 4), (7, 8)])
+def test_a_task_may_have_its_own_number(most: int, content: int) -> None:
+    assert of_retry(with_max_retries(Retry(), most)).content == content
+
+
+@pytest.mark.spec("2.1", "0.4")
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_iterations_are_tries_at_the_content(most: int) -> None:
+    assert of_retry(with_iterations(Retry(), most)).content == most
+
+
+@pytest.mark.spec("5.1", "0.4")
+@pytest.mark.parametrize(
+    ("total", "content", "repeats"), [(1, 1, 0), (3, 3, 0), (6, 4, 2), (12, 4, 8), (50, 4, 8)]
+)
+def test_the_total_bounds_both(total: int, content: int, repeats: int) -> None:
+    found = bound(a_policy(total_attempts_max=total))
+
+    assert (found.content, found.repeats) == (content, repeats)
+
+
+@pytest.mark.spec("0.4")
+def test_a_rule_for_an_unusual_kind_counts_too() -> None:
+    """Whoever lets a kind be retried must see it in the bound."""
+    rules = {Kind.RESOURCE_EXHAUSTED: RetryRule(2), **dict.fromkeys(CONTENT, RetryRule(0))}
+
+    assert bound(Policy(rules=rules)).total == 3
