@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
-from yaoki.errors import Unknown
+from yaoki.errors import Fault, PlanInvalid, Unknown
 from yaoki.ports import Processes
 from yaoki.store import SqlStore, open_store
 from yaoki.system import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,7 @@ def test_a_circle_is_a_path_along_the_needs(needs: dict[str, list[str]], length:
     assert path is not None
     assert path[0] == path[-1]
     assert len(path) == length + 1
-    assert all(need in needs[node] for node, need in zip(path, path[1:], strict=False))
+    assert all(need in needs[node] for node, need in pairwise(path))
 
 
 @pytest.mark.spec("2.2", "0.6")

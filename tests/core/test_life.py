@@ -215,8 +215,9 @@ def anything(life: Life, dice: Random) -> None:
         case State.WAITING:
             life.claim()
         case State.ACTIVE if dice.random() < 0.1:
-            lost = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
-            life.add(dice.choice([lost, Released("host:1", task.epoch)]))
+            lost: Event = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
+            back: Event = Released("host:1", task.epoch)
+            life.add(dice.choice([lost, back]))
         case State.ACTIVE if task.cancel_wanted and dice.random() < 0.8:
             life.report(Interrupted("cancelled", ref="kept"))
         case State.ACTIVE:

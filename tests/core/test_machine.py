@@ -357,9 +357,7 @@ def test_a_take_over_keeps_the_worktree() -> None:
 @pytest.mark.spec("10.4", "6.8")
 def test_a_waiver_is_remembered_once_and_verifies_the_same_work() -> None:
     once = evolve(escalated(), Answered(Choice.WAIVE, check="tests"))
-    twice = evolve(
-        replace(once, state=State.ESCALATED), Answered(Choice.WAIVE, check="tests")
-    )
+    twice = evolve(replace(once, state=State.ESCALATED), Answered(Choice.WAIVE, check="tests"))
 
     assert once.waivers == twice.waivers == ("tests",)
     assert once.stage is Stage.VERIFY

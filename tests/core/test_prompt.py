@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -83,7 +84,7 @@ def test_every_section_keeps_to_its_budget() -> None:
 
     text = compose(task).text
     starts = [text.index(title) for title in TITLES] + [len(text)]
-    sizes = [len(text[a:b].encode()) for a, b in zip(starts, starts[1:], strict=False)]
+    sizes = [len(text[a:b].encode()) for a, b in pairwise(starts)]
 
     for size, title, budget in zip(sizes, TITLES, BUDGETS.values(), strict=True):
         assert size <= budget + len(title) + 4
@@ -111,7 +112,9 @@ def test_a_clipped_text_is_within_its_bytes(text: str, most: int) -> None:
 @pytest.mark.spec("7.3", "14.4")
 def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
     task = a_task(
-        feedback=a_failure(message="conflict in \udcff.py"), words="\ud800", spec=a_spec(goal="\ud800")
+        feedback=a_failure(message="conflict in \udcff.py"),
+        words="\ud800",
+        spec=a_spec(goal="\ud800"),
     )
 
     prompt = compose(task)

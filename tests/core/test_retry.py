@@ -103,9 +103,7 @@ def test_a_decision_says_all_that_led_to_it() -> None:
 @pytest.mark.parametrize(("total", "verdict"), [(10, "RETRY"), (11, "ESCALATE")])
 def test_the_total_of_failed_attempts_is_bounded(total: int, verdict: str) -> None:
     """The twelfth failed attempt is the last, whatever the kinds were."""
-    wide = a_policy(
-        rules={kind: RetryRule(50) for kind in Kind}, content_retries_max=50
-    )
+    wide = a_policy(rules={kind: RetryRule(50) for kind in Kind}, content_retries_max=50)
     counts = Counts(failures={"RATE_LIMIT": 5, "QUALITY_FAILURE": total - 5})
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=wide), counts=counts)
 

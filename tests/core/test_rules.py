@@ -135,9 +135,7 @@ def test_a_person_who_took_over_is_the_agent() -> None:
 def test_whatever_the_exit_code_the_work_is_looked_at(code: int) -> None:
     report = replace(WORKED, exit=an_exit(code=code))
 
-    assert [name_of(e) for e in concluded(an_active_task(Stage.WORK), report)] == [
-        "AGENT_FINISHED"
-    ]
+    assert [name_of(e) for e in concluded(an_active_task(Stage.WORK), report)] == ["AGENT_FINISHED"]
 
 
 @pytest.mark.spec("3.9", "1.3")
@@ -165,7 +163,9 @@ def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> Non
 def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
     report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, error="half done"))
 
-    assert the_escalation(concluded(an_active_task(Stage.WORK), report))
+    asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
+
+    assert asked.why.rule == "4.1"
 
 
 # ------------------------------------------------------------------ verify
@@ -247,7 +247,9 @@ def test_a_check_that_forbids_further_tries_does_so_when_nothing_changed_too() -
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
     final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
 
-    assert the_escalation(concluded(task, replace(FAILED, verdict=final, changed=())))
+    asked = the_escalation(concluded(task, replace(FAILED, verdict=final, changed=())))
+
+    assert asked.blocked is Reason.NEEDS_HUMAN
 
 
 @pytest.mark.spec("4.8", "6.8")

@@ -34,7 +34,9 @@ AT_REST = [
 ]
 
 
-def tally(required: tuple[State, ...], optional: tuple[State, ...]) -> dict[tuple[State, bool], int]:
+def tally(
+    required: tuple[State, ...], optional: tuple[State, ...]
+) -> dict[tuple[State, bool], int]:
     found: dict[tuple[State, bool], int] = {}
     for needed, states in ((True, required), (False, optional)):
         for state in states:

@@ -26,7 +26,8 @@ def worst_case(spec: Spec) -> Bound:
         return Bound(0, 0, 0)
     policy = spec.policy
     content = 1 + min(policy.content_retries_max, sum(_most(policy, kind) for kind in CONTENT))
-    repeats = _most(policy, Kind.TRANSIENT_ERROR) + _most(policy, Kind.RATE_LIMIT)
+    others = set(policy.rules) - CONTENT - {Kind.LOST}
+    repeats = sum(_most(policy, kind) for kind in others)
     # The total of failed attempts is bounded as well; an interruption is not one.
     total = min(content + repeats, policy.total_attempts_max)
     return Bound(min(content, total), max(0, total - content), _most(policy, Kind.LOST))

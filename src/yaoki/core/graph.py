@@ -34,8 +34,10 @@ def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
     seen: dict[Node, None] = {}
     level: list[Node] = [start]
     while level:
-        level = [n for node in level for n in waiting.get(node, ()) if n not in seen]
-        seen.update(dict.fromkeys(level))
+        # Each node once per level, too: many paths must not multiply the walk.
+        below = dict.fromkeys(n for node in level for n in waiting.get(node, ()) if n not in seen)
+        seen.update(below)
+        level = list(below)
     seen.pop(start, None)
     return list(seen)
 

@@ -273,8 +273,10 @@ class Stages:
         return report
 
     def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
+        # Looked at first: keeping reads the worktree through git, under that very configuration.
+        tampered = self._tampered(task)
         kept = self._workspace.keep(run, task)
-        return Worked(exit_, kept.head, kept.tree, kept.changed, self._tampered(task))
+        return Worked(exit_, kept.head, kept.tree, kept.changed, tampered)
 
     def _tampered(self, task: Task) -> tuple[str, ...]:
         before, now = task.work.guards, self._workspace.guards()

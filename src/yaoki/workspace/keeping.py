@@ -133,13 +133,13 @@ class Keeping:
         if not ground.grown:
             start = ground.start.sha
             moves.append(Move(self._free_ref(task, start, "history"), start))
-        self._refs.move(*moves, why=f"yaoki: keep attempt {task.attempt}")
+        self._refs.set(*moves, why=f"yaoki: keep attempt {task.attempt}")
 
     def _save(self, task: Task, commit: str, why: str) -> None:
         """Give the commit a ref of its own unless one that stays has it already."""
         if not self._stays(task, commit):
             ref = self._free_ref(task, commit, why)
-            self._refs.move(Move(ref, commit), why="yaoki: secure")
+            self._refs.set(Move(ref, commit), why="yaoki: secure")
 
     def _free_ref(self, task: Task, commit: str, why: str) -> str:
         """The first name that is free, or whose commit this one contains: none is overwritten."""
@@ -152,7 +152,10 @@ class Keeping:
         raise GitFailed(f"attempt {task.attempt} of {task.id} was kept {LABELS_MAX} times")
 
     def tidy(self, task: Task, *others: str) -> None:
-        """Delete the task's branch and helper refs where refs that stay hold their commits."""
+        """Delete the task's branch and helper refs where refs that stay hold their commits.
+
+        One that somebody moves meanwhile stays: it holds something new.
+        """
         names = (task_ref(task.id), *others)
         found = self._refs.commits(*names)
         there = {name: c.sha for name, c in zip(names, found, strict=True) if c}

@@ -57,7 +57,7 @@ class Landing:
         commit = self._commits.make(
             tree, [onto.sha, work.sha], self._commits.message(subject, task)
         )
-        self._refs.move(Move(candidate_ref(task.id), commit), why="yaoki: candidate")
+        self._refs.set(Move(candidate_ref(task.id), commit), why="yaoki: candidate")
         return commit
 
     def _put(self, task: Task, found: Worktree, commit: str) -> None:

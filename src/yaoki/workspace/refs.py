@@ -112,6 +112,11 @@ class Refs:
             raise
         return True
 
+    def set(self, *moves: Move, why: str) -> None:
+        """Move refs that only we move; that they could not be is a failure."""
+        if not self.move(*moves, why=why):
+            raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
+
     def contains(self, ancestor: str, descendant: str) -> bool:
         return ancestor == descendant or self._git.yes(
             "merge-base", "--is-ancestor", ancestor, descendant

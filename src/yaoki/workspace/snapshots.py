@@ -54,7 +54,7 @@ class Snapshots:
         tree = head.tree if self._worktrees.clean(found) else self._tree(task, found)
         words = self._commits.message(f"snapshot {snapshot_id}", task)
         commit = self._commits.make(tree, [head.sha], words)
-        self._refs.move(Move(snapshot_ref(snapshot_id), commit), why="yaoki: snapshot")
+        self._refs.set(Move(snapshot_ref(snapshot_id), commit), why="yaoki: snapshot")
         return snapshot_id
 
     def _tree(self, task: Task, found: Worktree) -> str:

@@ -1,0 +1,1 @@
+"""The installed program, run as a person runs it."""

@@ -1,0 +1,148 @@
+"""A repository of its own to run the installed program in, and plans for its scripted agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SETTINGS = """\
+[retry.default_backoff]
+initial_delay_ms = 20
+max_delay_ms = 40
+
+[limits]
+parallel = 2
+heartbeat_s = 0.5
+lease_s = 10.0
+hang_warning_s = 20.0
+hang_s = 30.0
+deadline_s = 60.0
+"""
+WHO = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+BOUND_S = 40
+
+Acts = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How one call of the program ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Exactly one JSON document stands on standard output."""
+        held: dict[str, Any] = json.loads(self.out)
+        return held
+
+
+def a_plan(
+    script: Mapping[str, Sequence[Acts]],
+    tasks: Sequence[Mapping[str, Any]],
+    checks: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """`script` holds the acts of each attempt, by task."""
+    actor = {"preset": "scripted", "options": {"scenario": {"tasks": script}}}
+    held = [{"goal": f"Do {task['id']}.", **task} for task in tasks]
+    base = {"goal": "Rehearse", "agents": {"actor": actor}, "agent": "actor", "checks": checks}
+    return {**base, "tasks": held, **more}
+
+
+def writes(path: str, text: str = "good\n") -> list[Any]:
+    return [{"write": {path: text}}]
+
+
+def holds(path: str, text: str = "good") -> dict[str, Any]:
+    """A check that this file holds this line, and says so when it does not."""
+    words = f"{path} does not hold {text}"
+    return {"shell": f"grep -qx '{text}' {path} || {{ echo '{words}'; exit 1; }}"}
+
+
+class Place:
+    """A repository with fast settings, and `yaoki` called inside it."""
+
+    def __init__(self, folder: Path, pycache: Path) -> None:
+        self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
+        self.repo.mkdir()
+        # Compiled once for all tests, and not into the source tree.
+        drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
+        around = {name: value for name, value in os.environ.items() if name not in drop}
+        own = {"YAOKI_HOME": str(self.home), "PYTHONPYCACHEPREFIX": str(pycache)}
+        self.env = {**around, **own}
+        self.git("init", "-q", "-b", "main")
+        (self.repo / "README").write_text("hello\n")
+        (self.repo / "yaoki.toml").write_text(SETTINGS)
+        self.git("add", "-A")
+        self.git(*WHO, "commit", "-qm", "begin")
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            ("git", *words), cwd=self.repo, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def plan(self, held: Mapping[str, Any], name: str = "plan.json") -> str:
+        file = self.folder / name
+        file.write_text(json.dumps(held))
+        return str(file)
+
+    def yaoki(
+        self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Completed:
+        done = subprocess.run(
+            (sys.executable, "-m", "yaoki", *words),
+            cwd=cwd or self.repo,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            (sys.executable, "-m", "yaoki", *words),
+            cwd=self.repo,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def status(self, *words: str) -> dict[str, Any]:
+        return self.yaoki("status", *words, "--json").document
+
+    def task(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
+        return found
+
+    def prompt(self, task: Mapping[str, Any], attempt: int) -> str:
+        """Exactly what the agent was told."""
+        run = task["id"].partition("-")[0]
+        file = self.repo / ".yaoki" / "runs" / run / task["id"] / str(attempt) / "prompt.md"
+        return file.read_text()
+
+    def show(self, branch: str, path: str) -> str:
+        return self.git("show", f"{branch}:{path}")
+
+
+def until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S) -> None:
+    """Poll, bounded."""
+    give_up = time.monotonic() + bound_s
+    while not holds():
+        assert time.monotonic() < give_up, f"still not: {what}"
+        time.sleep(0.05)

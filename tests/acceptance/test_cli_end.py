@@ -1,0 +1,216 @@
+"""Cancel, stop and go on, undo, merge, recover: nothing is lost and refusals say why."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, until, writes
+
+pytestmark = pytest.mark.acceptance
+
+
+def slow_plan(**more: Any) -> dict[str, Any]:
+    """`quick` lands; `slow` writes and then works on for long; `last` needs it."""
+    return a_plan(
+        {
+            "quick": [writes("quick.txt")],
+            "slow": [[*writes("slow.txt"), {"sleep": 20}], writes("slow.txt")],
+            "last": [writes("last.txt")],
+        },
+        [
+            {"id": "quick", "checks": ["quick"]},
+            {"id": "slow", "checks": ["slow"]},
+            {"id": "last", "checks": ["last"], "needs": ["slow"]},
+        ],
+        {name: holds(f"{name}.txt") for name in ("quick", "slow", "last")},
+        **more,
+    )
+
+
+def two_landed(place: Place) -> dict[str, Any]:
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [writes("two.txt")]},
+        [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"], "needs": ["one"]}],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+    )
+    done = place.yaoki("run", place.plan(plan), "--json")
+    assert done.code == 0, done.out + done.err
+    return done.document
+
+
+@pytest.mark.spec("9.5", "12.1", "8.2", "0.2")
+def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) -> None:
+    """A waiting task ends at once, an active one is interrupted, a finished one is refused."""
+    worker = place.start("run", place.plan(slow_plan()))
+    until(lambda: _working(place, "slow") and _done(place, "quick"), "slow works, quick landed")
+
+    waiting = place.yaoki("cancel", "last")
+    finished = place.yaoki("cancel", "quick")
+    whole = place.yaoki("cancel")
+    again = place.yaoki("cancel")
+    worker.communicate(timeout=30)
+
+    assert waiting.code == 0
+    assert (finished.code, "is already DONE" in finished.err) == (6, True)
+    assert whole.code == 0, whole.err
+    assert "yaoki recover" in whole.out.splitlines()[-1]
+    assert again.code == 0, "twice is once"
+    assert worker.returncode == 3
+    stands = place.status()
+    assert stands["status"] == "CANCELLED"
+    assert [t["state"] for t in stands["tasks"]] == ["DONE", "CANCELLED", "CANCELLED"]
+    # What the interrupted agent had written is kept, and can be had as a branch.
+    recovered = place.yaoki("recover", "slow", "--branch", "rescue")
+    assert recovered.code == 0, recovered.err
+    assert place.show("rescue", "slow.txt") == "good"
+    assert place.yaoki("recover", "slow", "--branch", "rescue").code == 6
+    assert place.yaoki("resume").code == 3, "a cancelled run stays cancelled"
+
+
+def _working(place: Place, name: str) -> bool:
+    runs = place.repo / ".yaoki" / "runs"
+    # The agent has written its file: it is in the middle of its work.
+    return any((place.home / "worktrees").glob(f"*/*/{name}.txt")) and runs.is_dir()
+
+
+def _done(place: Place, name: str) -> bool:
+    return bool(place.task(name)["state"] == "DONE")
+
+
+@pytest.mark.spec("9.5")
+def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
+    run = two_landed(place)["run"]
+
+    refused = place.yaoki("cancel", run)
+
+    assert (refused.code, "already DONE" in refused.err) == (6, True)
+    assert place.status()["cancel_wanted"] is False
+
+
+@pytest.mark.spec("9.8", "12.1", "3.7")
+def test_two_interrupts_stop_now_and_resume_goes_on(place: Place) -> None:
+    worker = place.start("run", place.plan(slow_plan()))
+    until(lambda: _working(place, "slow"), "slow works")
+
+    worker.send_signal(signal.SIGINT)
+    assert worker.stdout is not None
+    lines = []
+    while "interrupt again" not in (line := worker.stdout.readline()):
+        assert line, "the first interrupt must be told"
+        lines.append(line)
+    worker.send_signal(signal.SIGINT)
+    rest, _ = worker.communicate(timeout=30)
+    stopped = place.status()
+    gone_on = place.yaoki("resume")
+
+    assert worker.returncode == 130
+    assert "stopped; nothing is lost" in rest
+    assert rest.splitlines()[-1] == f"next: yaoki resume {stopped['run']}"
+    assert stopped["status"] == "ACTIVE"
+    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert _done(place, "last")
+
+
+@pytest.mark.spec("9.6", "0.2", "12.1")
+def test_merge_never_touches_a_checkout_and_never_conflicts(place: Place) -> None:
+    stands = two_landed(place)
+    run, branch = stands["run"], stands["run_branch"]
+    head = place.git("rev-parse", branch)
+
+    checked_out = place.yaoki("merge", run)
+    into_new = place.yaoki("merge", run, "--into", "release", "--json")
+    place.git("switch", "-qc", "elsewhere")
+    merged = place.yaoki("merge")
+    already = place.yaoki("merge", "--json")
+
+    assert (checked_out.code, f"git merge --ff-only {branch}" in checked_out.err) == (6, True)
+    assert into_new.document["how"] == "created"
+    assert merged.code == 0, merged.err
+    assert place.git("rev-parse", "main") == head == place.git("rev-parse", "release")
+    assert place.git("status", "--porcelain") == ""
+    assert already.document["how"] == "already"
+    assert place.status()["merged"] == head
+    _conflict(place)
+    conflicting = place.yaoki("merge", run, "--into", "other")
+    assert (conflicting.code, "do not merge: one.txt" in conflicting.err) == (6, True)
+
+
+def _conflict(place: Place) -> None:
+    place.git("switch", "-qc", "other", "main~2")
+    (place.repo / "one.txt").write_text("another\n")
+    place.git("add", "-A")
+    place.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "other")
+    place.git("switch", "-q", "elsewhere")
+
+
+@pytest.mark.spec("9.6", "0.6")
+def test_a_run_that_is_not_done_is_merged_only_on_request(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")], "bad": [writes("bad.txt", "bad\n")]},
+        [
+            {"id": "one", "checks": ["one"]},
+            {"id": "bad", "checks": ["bad"], "retry": {"max_retries": 0}},
+        ],
+        {"one": holds("one.txt"), "bad": holds("bad.txt")},
+    )
+    assert place.yaoki("run", place.plan(plan)).code == 4
+    place.git("switch", "-qc", "elsewhere")
+
+    refused = place.yaoki("merge")
+    partial = place.yaoki("merge", "--partial")
+
+    assert (refused.code, "--partial" in refused.err) == (6, True)
+    assert partial.code == 0, partial.err
+    assert place.show("main", "one.txt") == "good"
+
+
+@pytest.mark.spec("9.6", "10.4")
+def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
+    stands = two_landed(place)
+    branch = stands["run_branch"]
+
+    standing = place.yaoki("undo", "one")
+    undone = place.yaoki("undo", "two")
+    after = place.task("two")
+    files = place.git("ls-tree", "--name-only", branch)
+    again = place.yaoki("answer", "two", "retry")
+    gone_on = place.yaoki("resume")
+
+    assert (standing.code, "stand on one: two" in standing.err) == (6, True)
+    assert undone.code == 0, undone.err
+    assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
+    assert "two.txt" not in files
+    assert "one.txt" in files
+    assert (again.code, gone_on.code) == (0, 0), gone_on.out + gone_on.err
+    assert place.show(branch, "two.txt") == "good"
+
+
+@pytest.mark.spec("8.1", "8.2", "9.8")
+def test_a_worktree_is_put_back_to_a_snapshot(place: Place) -> None:
+    """Attempt 2 spoiled what attempt 1 had made; its snapshot was taken in between."""
+    plan = a_plan(
+        {"task": [writes("a.txt", "first\n"), writes("a.txt", "second\n")]},
+        [{"id": "task", "checks": ["a"], "retry": {"max_retries": 1}}],
+        {"a": holds("a.txt", "never")},
+    )
+    assert place.yaoki("run", place.plan(plan)).code == 4
+    task = place.task("task")
+    [file] = (place.home / "worktrees").glob(f"*/{task['id']}/a.txt")
+
+    listed = place.yaoki("snapshots", "--json").document["snapshots"]
+    unknown = place.yaoki("restore", "nope-1-1")
+    before = file.read_text()
+    restored = place.yaoki("restore", f"{task['id']}-2", "--json")
+    kept = place.yaoki("recover", "task", "--json").document["kept"]
+
+    assert [s["id"] for s in listed] == [f"{task['id']}-1", f"{task['id']}-2"]
+    assert unknown.code == 6
+    assert before == "second\n"
+    assert restored.document["restored_files"] == ["a.txt"]
+    assert file.read_text() == "first\n"
+    assert {work["attempt"] for work in kept} == {1, 2}
+    events = place.yaoki("trace", "task", "--json").document["entries"]
+    assert events[-1]["event"] == "SNAPSHOT_RESTORE"

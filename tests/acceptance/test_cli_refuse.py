@@ -1,0 +1,212 @@
+"""Bad plans, bad settings and bad places: one clear sentence, the right code, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+pytestmark = pytest.mark.acceptance
+TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
+
+
+def good_plan() -> dict[str, object]:
+    return a_plan(
+        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
+    )
+
+
+@pytest.mark.spec("2.2", "0.6", "12.1")
+def test_every_defect_of_a_plan_is_told_at_once_and_nothing_is_stored(place: Place) -> None:
+    validated = place.yaoki("validate", str(TEN))
+    as_json = place.yaoki("validate", str(TEN), "--json")
+    started = place.yaoki("run", str(TEN))
+
+    assert (validated.code, started.code, as_json.code) == (2, 2, 2)
+    lines = [line for line in validated.err.splitlines() if line.startswith(f"{TEN}:")]
+    assert len(lines) >= 10
+    assert any("needs" in line and "did you mean" in line for line in lines)
+    assert any("two needs three needs two" in line or "circle" in line for line in lines)
+    assert validated.err.splitlines()[-2].startswith("yaoki: ")
+    error = as_json.document["error"]
+    assert as_json.document["schema"] == 1
+    assert (error["exit_code"], len(error["defects"])) == (2, len(lines))
+    assert place.git("status", "--porcelain") == ""
+    assert not (place.repo / ".yaoki").exists()
+    assert not (place.home / "worktrees").exists()
+    assert place.git("for-each-ref", "refs/heads/yaoki", "refs/yaoki") == ""
+
+
+@pytest.mark.spec("0.6", "12.1", "15")
+def test_unknown_settings_are_refused_by_name(place: Place) -> None:
+    (place.repo / "yaoki.toml").write_text("[limits]\nparalel = 3\n")
+
+    started = place.yaoki("run", place.plan(good_plan()))
+    shown = place.yaoki("config", "show", "--json")
+    doctor = place.yaoki("doctor")
+
+    assert (started.code, shown.code, doctor.code) == (2, 2, 1)
+    assert "paralel" in started.err
+    assert "did you mean 'parallel'?" in started.err
+    assert shown.document["error"]["defects"]
+    assert "BAD  settings" in doctor.out
+    assert not (place.repo / ".yaoki").exists()
+
+
+@pytest.mark.spec("0.6", "12.1")
+@pytest.mark.parametrize("place_kind", ["nothing", "bare", "empty", "detached", "missing"])
+def test_a_place_that_cannot_serve_is_refused(place: Place, place_kind: str) -> None:
+    where = place.folder / "where"
+    where.mkdir()
+    match place_kind:
+        case "bare":
+            place.git("init", "-q", "--bare", str(where))
+        case "empty":
+            place.git("init", "-q", str(where))
+        case "detached":
+            where = place.repo
+            place.git("switch", "-q", "--detach")
+        case "missing":
+            where.rmdir()
+    before = sorted(where.iterdir()) if where.exists() else []
+
+    done = place.yaoki("run", place.plan(good_plan()), "--repo", str(where))
+    as_json = place.yaoki("--repo", str(where), "run", place.plan(good_plan()), "--json")
+
+    assert done.code == as_json.code == 2
+    sentence, hint = done.err.splitlines()
+    assert sentence.startswith("yaoki: ")
+    assert hint.startswith(" " * 7)
+    assert hint.strip()
+    assert as_json.document["error"]["sentence"] == sentence.removeprefix("yaoki: ")
+    assert (sorted(where.iterdir()) if where.exists() else []) == before
+
+
+@pytest.mark.spec("0.6", "12.1", "13.2")
+def test_a_newer_store_is_refused_and_left_alone(place: Place) -> None:
+    assert place.yaoki("run", place.plan(good_plan())).code == 0
+    file = place.repo / ".yaoki" / "state.db"
+    with sqlite3.connect(file) as link:
+        link.execute("INSERT INTO schema_version (version) VALUES (99)")
+    link.close()
+
+    done = [place.yaoki(*words) for words in (["status"], ["run", place.plan(good_plan())])]
+
+    for one in done:
+        assert one.code == 6
+        assert "the store has version 99" in one.err
+        assert "update yaoki" in one.err
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_without_git_or_a_store_the_next_step_is_named(place: Place) -> None:
+    (place.folder / "bin").mkdir()
+    no_git = place.yaoki("status", env={"PATH": str(place.folder / "bin")})
+    no_store = place.yaoki("status", "--json")
+    doctor = place.yaoki("doctor", env={"PATH": str(place.folder / "bin")})
+
+    assert (no_git.code, "git is not installed" in no_git.err) == (2, True)
+    assert no_store.code == 6
+    assert no_store.document["error"]["hint"] == "yaoki run PLAN"
+    assert (doctor.code, "BAD  git" in doctor.out) == (1, True)
+    assert not (place.repo / ".yaoki").exists()
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_a_place_that_takes_no_store_is_told(place: Place) -> None:
+    """A file stands where the folder of the store must go."""
+    (place.repo / ".yaoki").write_text("in the way\n")
+
+    done = place.yaoki("run", place.plan(good_plan()))
+
+    assert done.code == 1
+    assert "cannot be made" in done.err
+    assert "Traceback" not in done.err
+    assert (place.repo / ".yaoki").read_text() == "in the way\n"
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None:
+    missing = place.yaoki("run", "no-such-plan.yaml")
+    binary = place.folder / "binary.yaml"
+    binary.write_bytes(b"goal: \xff\xfe\n")
+    unreadable = place.yaoki("validate", str(binary))
+    no_command = place.yaoki("stauts")
+    no_option = place.yaoki("status", "--jsn")
+    choice = place.yaoki("answer", "1", "maybe", "--json")
+
+    assert (missing.code, "cannot be read" in missing.err) == (2, True)
+    assert (unreadable.code, "not UTF-8" in unreadable.err) == (2, True)
+    assert (no_command.code, "did you mean 'status'?" in no_command.err) == (2, True)
+    assert (no_option.code, "yaoki status --help" in no_option.err) == (2, True)
+    assert (choice.code, choice.document["error"]["exit_code"]) == (2, 2)
+    assert "Traceback" not in missing.err + unreadable.err + no_command.err + no_option.err
+
+
+@pytest.mark.spec("13.1", "10.2", "0.6")
+def test_doctor_finds_a_damaged_store_and_a_bent_row(place: Place) -> None:
+    assert place.yaoki("run", place.plan(good_plan())).code == 0
+    healthy = place.yaoki("doctor", "--json")
+    file = place.repo / ".yaoki" / "state.db"
+    whole = place.folder / "whole.db"
+    with sqlite3.connect(file) as link:
+        link.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        link.execute("UPDATE tasks SET attempt = 7")
+    link.close()
+    bent = place.yaoki("doctor")
+    shutil.copy(file, whole)
+    file.write_bytes(b"not a database" * 1000)
+    damaged = place.yaoki("doctor", "--json")
+
+    assert healthy.code == 0, healthy.out
+    assert {"git", "sqlite", "store", "journal", "disk"} <= {
+        line["name"] for line in healthy.document["lines"]
+    }
+    assert (bent.code, "does not fold to its row" in bent.out) == (1, True)
+    assert damaged.code == 1
+    [bad] = [line for line in damaged.document["lines"] if not line["ok"]]
+    assert bad["name"] == "store"
+    assert "backups" in bad["next"]
+
+
+@pytest.mark.spec("14.2", "14.4", "12.4")
+def test_foreign_text_reaches_no_terminal_raw(place: Place) -> None:
+    """An agent prints terminal codes and a key; the logs show neither."""
+    key = "sk-" + "a1b2c3d4" * 4
+    plan = a_plan(
+        {"one": [[{"say": f"\x1b[2Jgone \x07 {key}"}, *writes("a.txt")]]},
+        [{"id": "one", "checks": ["a"]}],
+        {"a": holds("a.txt")},
+        goal="Ring \u202ethe bell",
+    )
+    assert place.yaoki("run", place.plan(plan)).code == 0
+
+    logs = place.yaoki("logs", "one")
+    status = place.yaoki("status")
+
+    assert logs.out == "gone \\x07 [masked]\n"
+    assert "Ring \\u202ethe bell" in status.out
+
+
+@pytest.mark.spec("12.1")
+def test_init_guesses_checks_and_twice_changes_nothing(place: Place) -> None:
+    (place.repo / "yaoki.toml").unlink()
+    (place.repo / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.ruff]\n")
+    (place.repo / "package.json").write_text(json.dumps({"scripts": {"test": "jest"}}))
+    (place.repo / "go.mod").write_text("module x\n")
+
+    first = place.yaoki("init", "--json")
+    text = (place.repo / "yaoki.toml").read_text()
+    second = place.yaoki("init")
+    used = place.yaoki("validate", place.plan({**good_plan(), "done_when": ["tests"]}))
+
+    assert first.document["checks"] == ["tests", "lint", "npm-test", "go-tests", "go-vet"]
+    assert second.code == 0
+    assert "unchanged" in second.out
+    assert (place.repo / "yaoki.toml").read_text() == text
+    assert used.code == 0, used.err

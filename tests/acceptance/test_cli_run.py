@@ -1,0 +1,157 @@
+"""A plan is carried to its end: what lands, what is shown, what is told to the agent."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+TEST_FILE = """\
+def test_answer():
+    from answer import ANSWER
+    assert ANSWER == 42, f"the answer is not {ANSWER}"
+"""
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("0.1", "2.1", "12.1", "1.4", "1.5")
+def test_a_plan_is_carried_to_its_end(place: Place) -> None:
+    """Two tasks, one needing the other; the user's checkout is not touched."""
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [writes("two.txt")]},
+        [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"], "needs": ["one"]}],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+        done_when=["one", "two"],
+    )
+
+    done = place.yaoki("run", place.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    stands = place.status()
+    run = stands["run"]
+    assert (stands["schema"], stands["status"]) == (1, "DONE")
+    assert stands["run_branch"] == f"yaoki/{run}"
+    assert [t["id"] for t in stands["tasks"]] == [f"{run}-1", f"{run}-2", f"{run}-3"]
+    assert [t["name"] for t in stands["tasks"]] == ["one", "two", "done_when"]
+    assert {t["state"] for t in stands["tasks"]} == {"DONE"}
+    landed = stands["tasks"][1]["landed"]
+    assert place.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
+    assert place.show(stands["run_branch"], "two.txt") == "good"
+    assert place.git("status", "--porcelain") == ""
+    assert "at worst 36 agent runs" in done.out
+    assert "3 of 3 landed" in done.out
+    assert done.out.splitlines()[-1] == f"next: yaoki merge {run}"
+    assert place.yaoki("resume").code == 0, "a finished run stays finished"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")
+def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
+    """The agent claims success; the second prompt names the test that fails, and why."""
+    (place.repo / "test_answer.py").write_text(TEST_FILE)
+    place.git("add", "-A")
+    place.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "a test")
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    plan = a_plan(
+        {
+            "answer": [
+                [*writes("answer.py", "ANSWER = 41\n"), "claim_done"],
+                writes("answer.py", "ANSWER = 42\n"),
+            ]
+        },
+        [{"id": "answer", "checks": ["tests"], "scope": ["answer.py"]}],
+        {"tests": {"run": [*argv, "--junit-xml", "{report}"], "pattern": "test-failed"}},
+    )
+
+    done = place.yaoki("run", place.plan(plan))
+    why = place.yaoki("why", "answer")
+
+    assert done.code == 0, done.out + done.err
+    task = place.task("answer")
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    assert "test_answer" not in place.prompt(task, 1)
+    told = place.prompt(task, 2)
+    assert "test_answer" in told
+    assert "the answer is not 41" in told
+    assert "QUALITY_FAILURE test-failed: " in done.out
+    assert "test_answer" in done.out
+    # `why` names the rule, its numbers, what would have changed it, and the proof.
+    assert "rule      5.1" in why.out
+    assert "count=0, maximum=3" in why.out
+    assert "otherwise " in why.out
+    assert "proven on that very commit: tests PASSED" in why.out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.4")
+def test_a_pipe_reads_along(place: Place) -> None:
+    """Lines come while the agent still works, without colours, and a reader may leave."""
+    plan = a_plan(
+        {"slow": [[{"sleep": 1.5}, *writes("a.txt")]]},
+        [{"id": "slow", "checks": ["a"]}],
+        {"a": holds("a.txt")},
+    )
+
+    worker = place.start("run", place.plan(plan))
+    assert worker.stdout is not None
+    lines = [worker.stdout.readline() for _ in range(3)]
+    state = place.task("slow")["state"]
+    worker.stdout.close()
+
+    assert lines[0].startswith("run ")
+    assert "slow  attempt 1  started in a fresh worktree with actor" in lines[2]
+    assert state == "ACTIVE"
+    assert "\x1b" not in "".join(lines)
+    worker.wait(timeout=30)
+    assert place.status()["status"] == "DONE", "the run goes on when nobody reads"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.4", "12.1")
+def test_an_optional_failure_leaves_a_note(place: Place) -> None:
+    plan = a_plan(
+        {"must": [writes("a.txt")], "may": [writes("b.txt", "bad\n")]},
+        [
+            {"id": "must", "checks": ["a"]},
+            {"id": "may", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
+        ],
+        {"a": holds("a.txt"), "b": holds("b.txt")},
+    )
+
+    done = place.yaoki("run", place.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert "note: optional may did not land" in done.out
+    stands = place.status()
+    assert stands["status"] == "DONE"
+    assert stands["notes"] == [place.task("may")["id"]]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("0.4", "2.1")
+def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
+    """1 + 3 of the content, 3 and 5 repeats, 6 interruptions; a check task has no agent."""
+    plan = place.plan(
+        a_plan(
+            {"one": [["nothing"]]},
+            [
+                {"id": "one", "checks": ["a"]},
+                {"id": "once", "checks": ["a"], "retry": {"max_retries": 0}},
+                {"id": "prove", "kind": "check", "checks": ["a"], "needs": ["one"]},
+            ],
+            {"a": holds("a.txt")},
+        )
+    )
+
+    shown, dry = place.yaoki("plan", plan, "--json"), place.yaoki("run", plan, "--dry-run")
+
+    tasks = {task["name"]: task["worst_case"] for task in shown.document["tasks"]}
+    assert tasks["one"]["total"] == 18
+    assert tasks["one"]["content"] == 4
+    assert tasks["once"]["content"] == 1
+    assert tasks["prove"]["total"] == 0
+    assert shown.document["worst_case"]["total"] == sum(t["total"] for t in tasks.values())
+    assert f"at worst {shown.document['worst_case']['total']} agent runs" in dry.out
+    assert not (place.repo / ".yaoki").exists()

@@ -1,0 +1,65 @@
+"""What the tests of the store do again and again, each in one line."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.builders import MINUTE, RUN_ID, a_run, a_spec, to_land
+from yaoki.core.events import Event, Faulted
+from yaoki.core.model import Lease, Spec, Task, TaskId
+from yaoki.core.rules import Moment, decide
+from yaoki.store import SqlStore
+
+
+def submit(store: SqlStore, *specs: Spec, run: str = RUN_ID, **given: Any) -> list[TaskId]:
+    return store.submit(a_run(run, **given), specs, {"argv": ["run", "plan.yaml"]})
+
+
+def plan(**needs: Sequence[str]) -> list[Spec]:
+    return [a_spec(name, needs=tuple(wanted)) for name, wanted in needs.items()]
+
+
+def take(store: SqlStore, holder: str = "host:1", **given: Any) -> Task:
+    """Claim exactly one."""
+    (task,) = store.claim(holder, MINUTE, 1, **given)
+    return task
+
+
+def names(tasks: Sequence[Task]) -> list[str]:
+    return [task.spec.name for task in tasks]
+
+
+def lease_of(task: Task) -> Lease:
+    assert task.lease is not None
+    return task.lease
+
+
+def finish(store: SqlStore, task: Task, commit: str = "c0ffee") -> Task:
+    """All the way from prepare to done in one transaction."""
+    return store.record(lease_of(task), lambda seen: to_land(commit, seen.attempt + 1))
+
+
+def escalate(store: SqlStore, task: Task) -> Task:
+    def give_up(seen: Task) -> Sequence[Event]:
+        report = Faulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+        return decide(seen, report, Moment(lease_of(seen).expires_at, 0.5))
+
+    return store.record(lease_of(task), give_up)
+
+
+def events_of(store: SqlStore, task_id: str) -> list[str]:
+    return [entry.event for entry in store.journal(task_id=task_id)]
+
+
+def by_hand(path: Path, statement: str, *params: Any) -> None:
+    """Change the database behind the store's back."""
+    link = sqlite3.connect(path)
+    try:
+        with link:
+            link.execute(statement, params)
+    finally:
+        link.close()
+
