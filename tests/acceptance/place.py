@@ -28,8 +28,6 @@ deadline_s = 60.0
 WHO = ("-c", "user.name=t", "-c", "user.email=t@localhost")
 BOUND_S = 40
 
-Acts = Sequence[Any]
-
 
 @dataclass(frozen=True)
 class Completed:
@@ -47,7 +45,7 @@ class Completed:
 
 
 def a_plan(
-    script: Mapping[str, Sequence[Acts]],
+    script: Mapping[str, Any],
     tasks: Sequence[Mapping[str, Any]],
     checks: Mapping[str, Any],
     **more: Any,
@@ -132,9 +130,9 @@ class Place:
 
     def prompt(self, task: Mapping[str, Any], attempt: int) -> str:
         """Exactly what the agent was told."""
-        run = task["id"].partition("-")[0]
-        file = self.repo / ".yaoki" / "runs" / run / task["id"] / str(attempt) / "prompt.md"
-        return file.read_text()
+        task_id = str(task["id"])
+        home = self.repo / ".yaoki" / "runs" / task_id.partition("-")[0] / task_id
+        return (home / str(attempt) / "prompt.md").read_text()
 
     def show(self, branch: str, path: str) -> str:
         return self.git("show", f"{branch}:{path}")

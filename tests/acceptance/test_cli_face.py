@@ -1,4 +1,4 @@
-"""The face of the program: quick help, one document for machines, a table that lives on a terminal."""
+"""The face of the program: quick help, one document for machines, a live table for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad plans, bad settings and bad places: one clear sentence, the right code, nothing left behind."""
+"""Bad plans, settings and places: one clear sentence, the right code, nothing left behind."""
 
 from __future__ import annotations
 
@@ -73,6 +73,8 @@ def test_a_place_that_cannot_serve_is_refused(place: Place, place_kind: str) -> 
             place.git("switch", "-q", "--detach")
         case "missing":
             where.rmdir()
+        case _:
+            pass
     before = sorted(where.iterdir()) if where.exists() else []
 
     done = place.yaoki("run", place.plan(good_plan()), "--repo", str(where))

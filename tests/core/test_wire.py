@@ -94,7 +94,7 @@ CLASSES = [cls for cls in get_args(Event) if cls is not Note]
 
 @pytest.mark.spec("1.5", "10.1")
 def test_every_event_has_its_name_on_the_wire() -> None:
-    assert EVENTS == {cls.NAME: cls for cls in CLASSES}
+    assert {cls.NAME: cls for cls in CLASSES} == EVENTS
     assert all(name == name.upper() for name in EVENTS)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import NOW, RUN_ID, HandClock, a_check, a_run, a_spec
 from tests.store.acts import finish, names, plan, submit, take
 from yaoki.core.model import RunId, State, TaskId
-from yaoki.errors import OverLimit, StoreError, Unknown
+from yaoki.errors import OverLimit, StoreBroken, StoreError, Unknown
 from yaoki.store import SqlStore, open_store
 
 
@@ -78,9 +78,10 @@ def test_the_same_run_is_not_stored_twice(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     before = store.journal()
 
-    with pytest.raises(StoreError, match="UNIQUE"):
+    with pytest.raises(StoreError, match="UNIQUE") as refused:
         submit(store, a_spec("a"))
 
+    assert not isinstance(refused.value, StoreBroken), "the file is whole"
     assert store.journal() == before
 
 

@@ -28,25 +28,22 @@ class Reads:
         self._db = database
         self.backups = Backups(database, keep=backups_kept)
         self._specs: dict[str, Spec] = {}
-        self._runs: dict[str, Run] = {}
+        self._catalogues: dict[str, Catalogue] = {}
 
     # -------------------------------------------------------------- inside a transaction
 
     def _run(self, link: Link, run_id: str) -> Run:
-        kept = self._runs.get(run_id)
-        if kept is not None:
-            return kept
         row = link.row("SELECT * FROM runs WHERE id = :id", {"id": run_id})
         if row is None:
             raise Unknown(f"there is no run {run_id}", hint="yaoki status")
-        run = self._runs[run_id] = run_of(row)
-        return run
-
-    def _forget_run(self, run_id: str) -> None:
-        self._runs.pop(run_id, None)
+        return run_of(row)
 
     def _catalogue(self, link: Link, run_id: str) -> Catalogue:
-        return self._run(link, run_id).catalogue
+        """Frozen at submit, so it is kept; the rest of a run changes and is always read."""
+        kept = self._catalogues.get(run_id)
+        if kept is None:
+            kept = self._catalogues[run_id] = self._run(link, run_id).catalogue
+        return kept
 
     def _task(self, link: Link, task_id: str) -> Task:
         row = link.row(sql.TASK, {"id": task_id})
@@ -85,9 +82,7 @@ class Reads:
     # -------------------------------------------------------------- public
 
     def run(self, run_id: str) -> Run:
-        """Read afresh: another process may have cancelled or merged it."""
         with self._db.read() as link:
-            self._forget_run(run_id)
             return self._run(link, run_id)
 
     def runs(self) -> list[Run]:
@@ -167,10 +162,19 @@ class Reads:
             ]
             ids = link.rows("SELECT id FROM tasks WHERE run_id = :id", {"id": run_id})
             for found in ids:
-                task = self._task(link, found["id"])
-                if _without_expiry(_refold(link, task, catalogue)) != _without_expiry(task):
-                    wrong.append(f"{task.id}: its journal does not fold to its row")
+                wrong.extend(self._misfolded(link, TaskId(found["id"]), catalogue))
             return wrong
+
+    def _misfolded(self, link: Link, task_id: TaskId, catalogue: Catalogue) -> list[str]:
+        """Whatever was done to a row or its journal, it is said and not stumbled over."""
+        try:
+            task = self._task(link, task_id)
+            folded = _refold(link, task, catalogue)
+        except (AssertionError, LookupError, TypeError, ValueError) as error:
+            return [f"{task_id}: its row or its journal cannot be read: {error}"]
+        if _without_expiry(folded) == _without_expiry(task):
+            return []
+        return [f"{task_id}: its journal does not fold to its row"]
 
     def close(self) -> None:
         self._db.close()

@@ -54,7 +54,15 @@ def instant(milliseconds: int) -> datetime:
 
 
 def dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON as short as can be; what is no text, such as a file name in another encoding, escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
 
 
 def task_params(task: Task) -> dict[str, Any]:

@@ -53,7 +53,7 @@ SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER 
 READY = """
 SELECT * FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND due_ms <= :now
-ORDER BY rank LIMIT :limit
+ORDER BY rank, n LIMIT :limit
 """
 
 OPEN_RUNS = """

@@ -49,7 +49,7 @@ CREATE TABLE tasks (
 );
 
 -- Claiming reads only what can start; finished and blocked tasks are not in these.
-CREATE INDEX tasks_ready ON tasks (run_id, rank) WHERE state = 'WAITING' AND open_needs = 0;
+CREATE INDEX tasks_ready ON tasks (run_id, rank, n) WHERE state = 'WAITING' AND open_needs = 0;
 CREATE INDEX tasks_active ON tasks (run_id, lease_ms) WHERE state = 'ACTIVE';
 
 CREATE TABLE needs (

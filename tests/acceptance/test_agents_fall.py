@@ -1,0 +1,409 @@
+"""Every way an agent falls, through the installed program: its name, and what follows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Place, a_plan, holds, until, writes
+
+pytestmark = pytest.mark.acceptance
+
+
+def carried(place: Place, script: dict[str, Any], task: dict[str, Any], **more: Any) -> Any:
+    """Run a plan of one task and return its end: exit code, the task, its journal."""
+    checks = more.pop("checks", {"good": holds("a.txt")})
+    held = {"id": "a", "checks": list(checks), **task}
+    done = place.yaoki("run", place.plan(a_plan(script, [held], checks, **more)))
+    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    return done.code, place.task("a"), entries
+
+
+def events(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [entry["data"] for entry in entries if entry["event"] == name]
+
+
+def kinds(entries: list[dict[str, Any]]) -> list[str]:
+    named = ("RETRY_DECISION", "ESCALATE_DECISION")
+    return [e["data"]["failure"]["kind"] for e in entries if e["event"] in named]
+
+
+@pytest.mark.spec("0.1", "3.5", "4.6", "0.4")
+def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: Place) -> None:
+    code, task, entries = carried(place, {"a": [["claim_done"]]}, {})
+
+    assert code == 4
+    assert task["state"] == "ESCALATED"
+    assert task["reason"] == "MAX_RETRIES"
+    assert task["attempt"] == 3
+    strategies = [d["strategy"] for d in events(entries, "RETRY_DECISION") if "strategy" in d]
+    assert strategies == ["fresh"], (
+        "the first retry continues, which is the default and not written"
+    )
+    assert place.git("rev-parse", f"yaoki/{task['id'].split('-')[0]}") == place.git(
+        "rev-parse", "main"
+    )
+
+
+@pytest.mark.spec("4.6", "5.6")
+def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place) -> None:
+    def actor(*attempts: Any) -> dict[str, Any]:
+        scenario = {"tasks": {"a": list(attempts)}}
+        return {"preset": "scripted", "options": {"scenario": scenario}}
+
+    plan = a_plan({}, [{"id": "a"}], {"good": holds("a.txt")})
+    plan["agents"] = {"small": actor(["claim_done"]), "large": actor(writes("a.txt"))}
+    plan["agent"] = ["small", "large"]
+
+    assert place.yaoki("run", place.plan(plan)).code == 0
+
+    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    agents = [d["agent"] for d in events(entries, "ATTEMPT_STARTED")]
+    assert agents == ["small", "small", "small", "large"]
+
+
+@pytest.mark.spec("3.5")
+def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
+    (place.repo / "a.txt").write_text("good\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "done before")
+
+    code, task, entries = carried(place, {"a": [["nothing"]]}, {})
+
+    assert (code, task["state"]) == (0, "DONE")
+    assert events(entries, "QUALITY_JUDGMENT")[0]["unchanged"] is True
+    assert events(entries, "TASK_LANDED")[0]["already"] is True
+
+
+@pytest.mark.spec("3.5", "4.2", "0.1")
+def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Place) -> None:
+    """The checks pass on the base; but a rate-limited agent proves nothing by leaving it alone."""
+    (place.repo / "a.txt").write_text("good\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "done before")
+    limited = [{"rate_limit": {"retry_after": 0}}]
+
+    _, task, entries = carried(place, {"a": [limited, writes("b.txt")]}, {})
+
+    assert kinds(entries) == ["RATE_LIMIT"]
+    assert task["attempt"] == 2
+
+
+@pytest.mark.spec("3.6")
+@pytest.mark.parametrize(
+    ("acts", "task", "pattern"),
+    [
+        ([{"write": {"a.txt": "good\n", "b.txt": "x"}}], {"scope": ["a.txt"]}, "out-of-scope"),
+        (
+            [{"write": {"a.txt": "good\n"}}, {"delete": ["README", "yaoki.toml"]}],
+            {},
+            "mass-deletion",
+        ),
+    ],
+)
+def test_what_goes_too_far_is_sent_back_and_never_lands(
+    place: Place, acts: list[Any], task: dict[str, Any], pattern: str
+) -> None:
+    script = {"a": [acts, [{"write": {"a.txt": "good\n"}}, {"run": ["git", "rm", "-qf", "b.txt"]}]]}
+    if pattern == "mass-deletion":
+        script["a"][1] = [
+            {"run": ["git", "checkout", "-q", place.git("rev-parse", "main"), "--", "."]},
+            *writes("a.txt"),
+        ]
+    code, _, entries = carried(place, script, task)
+
+    assert code == 0
+    first = events(entries, "RETRY_DECISION")[0]["failure"]
+    assert (first["kind"], first["pattern"]) == ("QUALITY_FAILURE", pattern)
+    assert (place.repo / "README").exists()
+    branch = place.status()["run_branch"]
+    assert set(place.git("ls-tree", "--name-only", branch).split()) == {
+        "README",
+        "a.txt",
+        "yaoki.toml",
+    }
+
+
+@pytest.mark.spec("3.8", "3.10", "4.2", "5.5")
+def test_limits_hangs_and_deaths_are_told_apart(place: Place) -> None:
+    """One task, one fall after the other; each is named by its facts, none by its prose."""
+    falls = [
+        [{"rate_limit": {"retry_after": 0}}],
+        ["talk_429", {"exit": 0}],
+        ["hang"],
+        [{"die": "KILL"}],
+        [{"complain": "error: 429 Too Many Requests, retrying in 3600s"}, "hang"],
+        writes("a.txt"),
+    ]
+    task = {"hang": "1s", "timeout": "20s", "retry": {"max_retries": 5}}
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write("agent_wait_s = 5.0\n")
+        settings.write("[retry]\nrate_limit_wait_max_s = 0.1\n")
+        settings.write("[retry.cause_specific.TIMEOUT.backoff]\ninitial_delay_ms = 10\n")
+
+    code, _, entries = carried(place, {"a": falls}, task)
+
+    assert code == 0
+    assert kinds(entries) == [
+        "RATE_LIMIT",
+        "INCOMPLETE",
+        "TIMEOUT",
+        "TRANSIENT_ERROR",
+        "RATE_LIMIT",
+    ]
+    ended = [d["exit"].get("ended_by", "") for d in events(entries, "AGENT_FINISHED")]
+    assert ended == ["", "", "hang", "", "waiting", ""]
+    run_folder = place.repo / ".yaoki" / "runs"
+    prompts = [p.read_bytes() for p in sorted(run_folder.glob("*/*/*/prompt.md"))]
+    assert prompts[0] == prompts[1], "after a rate limit the very same words"
+    assert prompts[3] == prompts[4], "after a death of the process the very same words"
+    assert prompts[1] != prompts[2], "after an incomplete try the words say so"
+
+
+@pytest.mark.spec("5.7", "3.9")
+@pytest.mark.parametrize(
+    ("act", "words"), [("unsafe", "retry_safe: false"), ({"ask": "Blue or red?"}, "Blue or red?")]
+)
+def test_what_only_a_person_can_decide_is_asked_at_once(place: Place, act: Any, words: str) -> None:
+    code, task, entries = carried(place, {"a": [[act]]}, {})
+
+    assert code == 4
+    assert task["attempt"] == 1
+    assert task["reason"] == "NEEDS_HUMAN"
+    assert words in task["question"]
+    assert events(entries, "RETRY_DECISION") == []
+
+
+@pytest.mark.spec("0.2", "14.2")
+def test_an_agent_that_changes_git_configuration_is_escalated(place: Place) -> None:
+    code, task, _ = carried(place, {"a": [["tamper_config", *writes("a.txt")]]}, {})
+
+    assert code == 4
+    assert "configuration: config" in task["question"]
+
+
+@pytest.mark.spec("4.2", "4.8", "4.7", "3.1")
+def test_a_check_that_cannot_run_is_never_the_agents_failure(place: Place) -> None:
+    checks = {"gone": {"run": ["no-such-tool-anywhere"]}}
+
+    code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks=checks)
+
+    assert code == 4
+    assert task["reason"] == "SYSTEM_ERROR_PERMANENT"
+    escalated = events(entries, "ESCALATE_DECISION")[0]
+    assert escalated["failure"]["ours"] is True
+    assert escalated["reason"]["type"] == "FATAL_ERROR"
+    assert events(entries, "RETRY_DECISION") == []
+
+
+@pytest.mark.spec("3.1", "4.2")
+def test_a_missing_agent_is_refused_before_anything_is_stored(place: Place) -> None:
+    plan = a_plan({}, [{"id": "a"}], {"good": holds("a.txt")})
+    plan["agents"] = {"ghost": {"command": ["no-such-agent-anywhere"]}}
+    plan["agent"] = "ghost"
+
+    done = place.yaoki("run", place.plan(plan))
+
+    assert done.code == 2
+    assert "no-such-agent-anywhere" in done.err
+    assert place.yaoki("status").code == 6
+
+
+@pytest.mark.spec("6.8", "3.3")
+def test_skip_is_not_pass_and_abort_is_at_once(place: Place) -> None:
+    checks = {
+        "style": {**holds("style.txt"), "on_failure": "skip"},
+        "optional": {**holds("nice.txt"), "required": False},
+        "good": {**holds("a.txt"), "on_failure": "abort"},
+    }
+    code, task, entries = carried(place, {"a": [writes("a.txt", "bad\n")]}, {}, checks=checks)
+
+    assert code == 4
+    assert task["attempt"] == 1
+    outcomes = {d["check"]: d["outcome"] for d in events(entries, "CHECK_FINISHED")}
+    assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "good": "FAILED"}
+
+
+@pytest.mark.spec("1.2")
+def test_reports_and_checks_are_tasks_with_their_own_success(place: Place) -> None:
+    script = {
+        "note": [["nothing"], [{"say": "The code is fine."}]],
+        "work": [writes("a.txt")],
+    }
+    tasks = [
+        {"id": "note", "kind": "report", "checks": []},
+        {"id": "work", "checks": ["good"]},
+        {"id": "proof", "kind": "check", "needs": ["work"], "checks": ["good"]},
+    ]
+    done = place.yaoki("run", place.plan(a_plan(script, tasks, {"good": holds("a.txt")})))
+
+    assert done.code == 0, done.out + done.err
+    states = {t["name"]: (t["state"], t["attempt"]) for t in place.status()["tasks"]}
+    assert states == {"note": ("DONE", 2), "work": ("DONE", 1), "proof": ("DONE", 1)}
+
+
+@pytest.mark.spec("3.1")
+def test_set_up_runs_before_the_agent_and_included_files_are_there(place: Place) -> None:
+    (place.repo / ".gitignore").write_text("made/\nsecret.env\n")
+    (place.repo / ".worktreeinclude").write_text("secret.env\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "ignore")
+    (place.repo / "secret.env").write_text("good\n")
+    act = [{"run": ["sh", "-c", "cat made/it secret.env > a.txt"]}]
+    task = {"setup": [["sh", "-c", "mkdir made && echo good > made/it"]]}
+
+    code, _, _ = carried(place, {"a": [act]}, task)
+
+    assert code == 0
+    assert place.show(place.status()["run_branch"], "a.txt") == "good\ngood"
+
+
+def fingerprint(place: Place) -> dict[str, str]:
+    """Everything of the user's that must never change, to the byte."""
+    git = place.repo / ".git"
+    files = [p for p in place.repo.rglob("*") if p.is_file() and ".yaoki" not in p.parts]
+    own = [p for p in files if git not in p.parents]
+    own += [git / name for name in ("HEAD", "index", "config", "refs/stash", "logs/HEAD")]
+    own += sorted((git / "hooks").glob("*"))
+    found = {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in own}
+    return {**found, "main": place.git("rev-parse", "main"), "stash": place.git("stash", "list")}
+
+
+@pytest.mark.spec("0.2", "9.5", "9.6")
+def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(place: Place) -> None:
+    (place.repo / "README").write_text("stashed\n")
+    place.git(*WHO, "stash")
+    (place.repo / "README").write_text("modified\n")
+    (place.repo / "staged.txt").write_text("staged\n")
+    place.git("add", "staged.txt")
+    (place.repo / "untracked.txt").write_text("untracked\n")
+    before = fingerprint(place)
+
+    code, task, _ = carried(place, {"a": [writes("a.txt")]}, {})
+    assert (code, fingerprint(place)) == (0, before)
+
+    run = task["id"].split("-")[0]
+    refused = place.yaoki("merge", run)
+    assert refused.code == 6, "main is checked out here, so moving it would bend the checkout"
+    assert "git merge" in refused.err
+    assert place.yaoki("merge", run, "--into", "release").code == 0
+    assert place.show("release", "a.txt") == "good"
+    assert fingerprint(place) == before
+
+    assert place.yaoki("undo", "a").code == 0
+    assert fingerprint(place) == before
+
+    slow = a_plan({"b": [[{"sleep": 60}]]}, [{"id": "b"}], {"good": holds("b.txt")})
+    worker = place.start("run", place.plan(slow, "slow.json"))
+    until(lambda: any(t["stage"] == "WORK" for t in place.status()["tasks"]), "at work")
+    assert place.yaoki("cancel").code in {0, 3}
+    worker.communicate(timeout=20)
+    assert fingerprint(place) == before
+
+
+@pytest.mark.spec("3.8", "9.5", "8.2")
+@pytest.mark.parametrize("with_worker", [True, False], ids=["live worker", "dead worker"])
+def test_cancel_ends_the_whole_tree_within_five_seconds_and_keeps_its_work(
+    place: Place, tmp_path: Path, with_worker: bool
+) -> None:
+    """A detached grandchild included; also when the worker itself was killed before."""
+    note = tmp_path / "grandchild.pid"
+    acts = [*writes("half.txt", "half\n"), {"grandchild": str(note)}, {"burn": 60}]
+    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"good": holds("a.txt")})
+    worker = place.start("run", place.plan(plan))
+    until(lambda: note.exists() and note.read_text().strip(), "the grandchild is there")
+    pid = int(note.read_text())
+    if not with_worker:
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+
+    began = time.monotonic()
+    cancelled = place.yaoki("cancel")
+    until(lambda: not _alive(pid), "the grandchild is gone")
+    took = time.monotonic() - began
+    worker.communicate(timeout=20)
+
+    assert cancelled.code in {0, 3}, cancelled.err
+    assert took < 5
+    assert place.task("a")["state"] == "CANCELLED"
+    kept = place.yaoki("recover", "--json").document
+    assert "a" in json.dumps(kept)
+    assert place.yaoki("recover", "a", "--branch", "rescued").code == 0
+    assert place.show("rescued", "half.txt") == "half"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.spec("3.2", "11.5")
+def test_thirty_megabytes_of_output_are_kept_in_a_file_and_nowhere_else(place: Place) -> None:
+    flood = [{"flood": 30_000_000}, *writes("a.txt")]
+
+    code, task, _ = carried(place, {"a": [flood]}, {})
+
+    assert code == 0
+    run = task["id"].split("-")[0]
+    log = place.repo / ".yaoki" / "runs" / run / task["id"] / "1" / "out.log"
+    assert log.stat().st_size >= 30_000_000
+    assert (place.repo / ".yaoki" / "state.db").stat().st_size < 2_000_000
+
+
+@pytest.mark.spec("4.1", "3.3")
+def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> None:
+    (place.repo / "shared.txt").write_text("grey\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "shared")
+    seen = place.folder / "seen.txt"
+    look = {"run": ["sh", "-c", f"cat shared.txt > {seen}"]}
+    script = {
+        "left": [[{"sleep": 0.2}, {"write": {"shared.txt": "teal\n"}}]],
+        "right": [
+            [{"sleep": 2}, {"write": {"shared.txt": "rose\n"}}],
+            [look, {"write": {"shared.txt": "both\n"}}],
+        ],
+    }
+    checks = {"there": {"file": {"path": "shared.txt", "exists": True}}}
+    tasks = [{"id": "left"}, {"id": "right"}]
+
+    assert place.yaoki("run", place.plan(a_plan(script, tasks, checks))).code == 0
+
+    assert "<<<<<<<" in seen.read_text()
+    assert place.show(place.status()["run_branch"], "shared.txt") == "both"
+    entries = place.yaoki("trace", "right", "--json").document["entries"]
+    assert kinds(entries) == ["CONFLICT"]
+    assert "shared.txt" in place.prompt(place.task("right"), 2)
+
+
+@pytest.mark.spec("14.2")
+def test_a_secret_of_the_environment_reaches_no_agent_and_no_record(place: Place) -> None:
+    secret = "sk-planted-0123456789abcdef0123456789abcdef"
+    os_env = {"PLANTED_API_KEY": secret}
+    act = [{"run": ["sh", "-c", "env >&2"]}, {"complain": f"key {secret}"}, "nothing"]
+    plan = a_plan({"a": [act, writes("a.txt")]}, [{"id": "a"}], {"good": holds("a.txt")})
+    # The plan itself holds the secret here, so its own copy is not what is looked for.
+    file = place.plan(plan)
+
+    assert place.yaoki("run", file, env=os_env).code == 0
+
+    run_folder = place.repo / ".yaoki" / "runs"
+    prompts = b"".join(p.read_bytes() for p in run_folder.glob("*/*/*/prompt.md"))
+    assert secret.encode() not in prompts
+    shown = place.yaoki("logs", "a", "--attempt", "1", "--err", env=os_env)
+    assert "PLANTED_API_KEY" not in shown.out, "the agent's environment is an allow-list"
+    assert secret not in shown.out
+    trace = place.yaoki("trace", "a", "--json", env=os_env).document["entries"]
+    finished = [e for e in trace if e["event"] != "TASK_SUBMITTED"]
+    assert secret not in json.dumps(finished)
+    assert os.environ.get("PLANTED_API_KEY") is None

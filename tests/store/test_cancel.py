@@ -1,0 +1,168 @@
+"""Cancelling: a wish that cannot be taken back, durable before it acts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.builders import MINUTE, RUN_ID, HandClock, a_spec
+from tests.store.acts import escalate, events_of, finish, lease_of, plan, submit, take
+from yaoki.core.events import Cancelled, Landed
+from yaoki.core.model import RunId, State
+from yaoki.errors import LeaseLost, NotNow
+from yaoki.store import SqlStore
+
+
+@pytest.mark.spec("9.5")
+def test_each_state_ends_as_the_table_says(store: SqlStore) -> None:
+    """Waiting and escalated end at once, active is interrupted by its holder, done stays done."""
+    submit(store, *plan(done=[], stuck=[], active=[], waiting=[], behind=["waiting"]))
+    finish(store, take(store))
+    escalate(store, take(store))
+    take(store)
+
+    at_work = store.cancel_run(RUN_ID, "enough")
+
+    states = {row.name: (row.state, row.cancel_wanted) for row in store.rows(RUN_ID)}
+    assert states == {
+        "done": (State.DONE, False),
+        "stuck": (State.CANCELLED, True),
+        "active": (State.ACTIVE, True),
+        "waiting": (State.CANCELLED, True),
+        "behind": (State.CANCELLED, True),
+    }
+    assert at_work == [f"{RUN_ID}-3"]
+    assert store.run(RUN_ID).cancel_wanted
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("9.5", "10.1")
+def test_the_wish_is_journalled_before_what_follows_from_it(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+
+    store.cancel_run(RUN_ID, "enough")
+
+    told = [(e.event, e.task_id) for e in store.journal(run_id=RUN_ID)][3:]
+    assert told[:3] == [
+        ("CANCEL_REQUESTED", ""),
+        ("CANCEL_REQUESTED", task_id),
+        ("TASK_CANCELLED", task_id),
+    ]
+
+
+@pytest.mark.spec("9.5", "0.3")
+def test_cancelling_twice_changes_nothing_more(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    take(store)
+    store.cancel_run(RUN_ID, "enough")
+    before = store.task(task_id)
+
+    assert store.cancel_run(RUN_ID, "enough") == [task_id]
+
+    assert store.task(task_id) == before
+    assert events_of(store, task_id).count("CANCEL_REQUESTED") == 1
+
+
+@pytest.mark.spec("9.5")
+def test_the_holder_ends_what_was_at_work(store: SqlStore) -> None:
+    submit(store, a_spec("a"))
+    task = take(store)
+    store.cancel_run(RUN_ID, "enough")
+
+    ended = store.record(lease_of(task), lambda _: (Cancelled("enough", kept="ref"),))
+
+    assert (ended.state, ended.lease) == (State.CANCELLED, None)
+    assert store.resting(RUN_ID)
+
+
+@pytest.mark.spec("9.5", "11.2")
+def test_a_late_result_of_cancelled_work_is_journalled_only(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store)
+    store.cancel_run(RUN_ID, "enough")
+    ended = store.record(lease_of(task), lambda _: (Cancelled("enough"),))
+
+    with pytest.raises(LeaseLost):
+        store.record(lease_of(task), lambda _: (Landed("abc"),))
+
+    assert store.task(task_id) == ended
+    assert events_of(store, task_id)[-1] == "RESULT_REFUSED"
+
+
+@pytest.mark.spec("9.5")
+def test_the_wish_outlives_its_holder(store: SqlStore, clock: HandClock) -> None:
+    submit(store, a_spec("a"))
+    take(store, "dead:1")
+    store.cancel_run(RUN_ID, "enough")
+    clock.advance(2 * MINUTE)
+
+    assert take(store, "host:2").cancel_wanted
+
+
+@pytest.mark.spec("9.5")
+def test_one_task_can_be_cancelled_by_itself(store: SqlStore) -> None:
+    ids = submit(store, *plan(a=[], b=[]))
+
+    assert store.cancel_task(ids[0], "not needed").state is State.CANCELLED
+
+    assert store.task(ids[1]).state is State.WAITING
+    assert not store.run(RUN_ID).cancel_wanted
+
+
+@pytest.mark.spec("9.5", "0.6")
+def test_what_is_over_cannot_be_cancelled(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    done = finish(store, take(store))
+
+    with pytest.raises(NotNow, match="already DONE"):
+        store.cancel_task(task_id, "too late")
+
+    assert store.task(task_id) == done
+
+
+@pytest.mark.spec("9.5")
+def test_other_runs_go_on(store: SqlStore) -> None:
+    submit(store, a_spec("a"), run="run00001")
+    submit(store, a_spec("a"), run="run00002")
+
+    store.cancel_run(RunId("run00001"), "enough")
+
+    assert take(store).run_id == "run00002"
+
+
+# ------------------------------------------------------------------ dependents
+
+
+@pytest.mark.spec("8.5", "1.3")
+def test_all_levels_below_a_failure_are_blocked_with_one_notice(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a"], c=["b"], d=["a", "c"], free=[]))
+
+    stuck = escalate(store, take(store))
+
+    (notice,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "TASK_BLOCKED"]
+    assert notice.task_id == notice.data["cause"] == stuck.id
+    assert notice.data["tasks"] == [f"{RUN_ID}-{n}" for n in (2, 3, 4)]
+    assert notice.data["dependents"] == 3
+    assert notice.data["dependents_reason"] == "DEPENDENCY_FAILED"
+
+
+@pytest.mark.spec("8.5", "9.5", "0.3")
+def test_cancelling_a_run_blocks_nobody_for_all_are_over(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a"], c=["b"]))
+
+    store.cancel_run(RUN_ID, "enough")
+
+    assert "TASK_BLOCKED" not in [e.event for e in store.journal(run_id=RUN_ID)]
+
+
+@pytest.mark.spec("9.5", "0.4")
+def test_cancelling_a_long_chain_is_quick(store: SqlStore) -> None:
+    """Others wait for the writer's turn meanwhile, and their leases run."""
+    submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 1}",) if n else ()) for n in range(3000)))
+    began = time.monotonic()
+
+    store.cancel_run(RUN_ID, "enough")
+
+    assert time.monotonic() - began < 5
+    assert store.tally(RUN_ID) == {(State.CANCELLED, True): 3000}

@@ -1,0 +1,278 @@
+"""Claiming: in order, each task once, fair, and never past a limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_run, a_spec, an_agent
+from tests.store.acts import escalate, finish, lease_of, names, plan, submit, take
+from yaoki.core.events import Answered
+from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
+from yaoki.core.schedule import AGEING
+from yaoki.store import SqlStore, open_store
+
+ROOT = Path(__file__).parents[2]
+
+
+def claim(store: SqlStore, limit: int = 99, holder: str = "host:1") -> list[Task]:
+    return store.claim(holder, MINUTE, limit)
+
+
+@pytest.mark.spec("11.1")
+def test_a_claim_is_a_lease_with_a_new_epoch(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+
+    task = take(store, "host:7")
+
+    assert (task.state, task.stage) == (State.ACTIVE, Stage.PREPARE)
+    assert task.lease == Lease(task_id, "host:7", 1, NOW + MINUTE)
+    assert store.task(task_id) == task
+    entry = store.journal(task_id=task_id)[-1]
+    assert (entry.event, entry.data["holder"], entry.data["epoch"]) == ("TASK_CLAIMED", "host:7", 1)
+
+
+@pytest.mark.spec("11.1", "0.3")
+def test_a_task_is_never_claimed_twice(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=[], c=[]))
+
+    first, second, third = claim(store, 2), claim(store, 2), claim(store, 2)
+
+    assert (names(first), names(second), names(third)) == (["a", "b"], ["c"], [])
+
+
+@pytest.mark.spec("11.6", "1.4")
+def test_equals_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
+    submit(store, *(a_spec(f"t{n}") for n in range(1, 13)))
+
+    assert [task.n for task in claim(store)] == list(range(1, 13))
+
+
+@pytest.mark.spec("11.6", "1.4")
+def test_equals_that_came_back_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
+    """Written to the rows in another order, they still count by number."""
+    submit(store, *(a_spec(f"t{n}") for n in range(1, 13)))
+    for task in reversed(claim(store)):
+        store.record(lease_of(task), lambda _: (a_retry(due_at=NOW),))
+
+    assert [task.n for task in claim(store)] == list(range(1, 13))
+
+
+@pytest.mark.spec("11.6")
+def test_priority_goes_first_and_waiting_makes_up_for_it(store: SqlStore, clock: HandClock) -> None:
+    submit(store, a_spec("old"), a_spec("old-high", priority=1))
+    clock.advance(AGEING + SECOND)
+    store.add(RUN_ID, [a_spec("new-high", priority=1), a_spec("urgent", priority=5)])
+
+    assert names(claim(store)) == ["urgent", "old-high", "old", "new-high"]
+
+
+@pytest.mark.spec("5.1", "5.4")
+def test_a_task_is_not_claimed_before_its_time(store: SqlStore, clock: HandClock) -> None:
+    submit(store, *plan(a=[], b=[]))
+    task = take(store)
+    store.record(lease_of(task), lambda _: (a_retry(due_at=NOW + 10 * SECOND),))
+
+    assert names(claim(store)) == ["b"]
+    assert store.next_due() == NOW + 10 * SECOND
+    assert not store.resting(RUN_ID)
+    clock.advance(10 * SECOND)
+    assert names(claim(store)) == ["a"]
+
+
+# ------------------------------------------------------------------ needs
+
+
+@pytest.mark.spec("1.1", "0.3")
+def test_a_chain_opens_link_by_link(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a"], c=["b"]))
+    seen = []
+    while ready := claim(store):
+        seen.append(names(ready))
+        for task in ready:
+            finish(store, task)
+
+    assert seen == [["a"], ["b"], ["c"]]
+    assert store.resting(RUN_ID)
+
+
+@pytest.mark.spec("1.1", "0.3")
+def test_a_diamond_closes_only_when_both_sides_are_done(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a"], c=["a"], d=["b", "c"]))
+    finish(store, take(store))
+    left, right = claim(store)
+
+    finish(store, left)
+    assert claim(store) == []
+    finish(store, right)
+
+    assert names(claim(store)) == ["d"]
+
+
+@pytest.mark.spec("1.1")
+def test_a_fan_opens_at_once(store: SqlStore) -> None:
+    submit(store, a_spec("root"), *(a_spec(f"leaf{n}", needs=("root",)) for n in range(50)))
+
+    finish(store, take(store))
+
+    assert len(claim(store)) == 50
+
+
+@pytest.mark.spec("1.1")
+def test_a_need_named_twice_counts_once(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a", "a"]))
+
+    finish(store, take(store))
+
+    assert names(claim(store)) == ["b"]
+
+
+@pytest.mark.spec("8.5")
+def test_a_failed_need_keeps_its_dependents_closed_until_it_is_answered(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=["a"], c=["b"]))
+    failed = escalate(store, take(store))
+
+    assert claim(store) == []
+    assert store.resting(RUN_ID)
+
+    store.amend(failed.id, lambda _: (Answered(Choice.RETRY, "again"),))
+    finish(store, take(store))
+    assert names(claim(store)) == ["b"]
+
+
+# ------------------------------------------------------------------ between runs, agents, machines
+
+
+@pytest.mark.spec("11.6")
+def test_runs_take_turns(store: SqlStore) -> None:
+    """A long run that came first does not starve a short one."""
+    submit(store, *(a_spec(f"t{n}") for n in range(20)), run="run00001")
+    submit(store, *(a_spec(f"t{n}") for n in range(20)), run="run00002")
+
+    runs = [task.run_id for task in claim(store, 4)]
+
+    assert sorted(runs) == ["run00001", "run00001", "run00002", "run00002"]
+
+
+@pytest.mark.spec("11.6")
+def test_only_the_asked_runs_are_served(store: SqlStore) -> None:
+    submit(store, a_spec("a"), run="run00001")
+    submit(store, a_spec("a"), run="run00002")
+
+    (task,) = store.claim("host:1", MINUTE, 9, runs=[RunId("run00002")])
+
+    assert task.run_id == "run00002"
+
+
+@pytest.mark.spec("11.6")
+def test_an_agents_own_limit_holds_over_all_runs(store: SqlStore) -> None:
+    small, large = an_agent("small", concurrency=2), an_agent("large")
+    shared = replace(a_run().catalogue, agents={"small": small, "large": large})
+    specs = [a_spec(f"s{n}", agents=(small,)) for n in range(4)]
+    specs.append(a_spec("other", agents=(large,)))
+    for run in ("run00001", "run00002"):
+        submit(store, *specs, run=run, catalogue=shared)
+
+    taken = [task for _ in range(5) for task in claim(store, 4)]
+
+    assert sorted(task.agent.name for task in taken if task.agent) == [
+        "large",
+        "large",
+        "small",
+        "small",
+    ]
+
+
+@pytest.mark.spec("11.6")
+def test_a_machines_own_limit_holds_over_all_its_workers(store: SqlStore) -> None:
+    submit(store, *(a_spec(f"t{n}") for n in range(9)))
+
+    one = store.claim("here:1", MINUTE, 2, host="here", host_max=3)
+    two = store.claim("here:2", MINUTE, 2, host="here", host_max=3)
+    full = store.claim("here:3", MINUTE, 2, host="here", host_max=3)
+    elsewhere = store.claim("there:1", MINUTE, 2, host="there", host_max=3)
+
+    assert [len(x) for x in (one, two, full, elsewhere)] == [2, 1, 0, 2]
+
+
+@pytest.mark.spec("9.5")
+def test_a_cancelled_run_is_not_claimed(store: SqlStore) -> None:
+    submit(store, *plan(a=[], b=[]))
+    store.cancel_run(RUN_ID, "enough")
+
+    assert claim(store) == []
+
+
+def test_an_empty_store_has_nothing_to_claim(store: SqlStore) -> None:
+    assert claim(store) == []
+    assert store.next_due() is None
+
+
+def test_a_run_without_agents_can_be_claimed(store: SqlStore) -> None:
+    submit(store, a_spec("a", agents=()), catalogue=Catalogue())
+
+    assert names(claim(store)) == ["a"]
+
+
+# ------------------------------------------------------------------ races
+
+
+@pytest.mark.spec("0.3", "11.1", "11.8")
+def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
+    submit(store, *(a_spec(f"t{n}") for n in range(120)))
+    taken: list[list[Task]] = [[] for _ in range(8)]
+
+    def work(n: int) -> None:
+        while found := store.claim(f"host:{n}", MINUTE, 2):
+            taken[n].extend(found)
+            for task in found:
+                finish(store, task)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    ids = [task.id for found in taken for task in found]
+    assert len(ids) == len(set(ids)) == 120
+    assert store.tally(RUN_ID) == {(State.DONE, True): 120}
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("0.3", "11.1", "11.8", "13.3")
+def test_many_processes_claim_each_task_once(store: SqlStore, path: Path) -> None:
+    """Each opens the store by itself; all start together and go on until nothing is left."""
+    submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 40}",) if n >= 40 else ()) for n in range(120)))
+    command = [sys.executable, "-m", "tests.store.claimer", str(path)]
+    claimers = [
+        subprocess.Popen([*command, f"host:{n}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        for n in range(4)
+    ]
+    told = [claimer.communicate(timeout=90)[0].split() for claimer in claimers]
+
+    assert [claimer.returncode for claimer in claimers] == [0] * 4
+    ids = [task_id for each in told for task_id in each]
+    assert len(ids) == len(set(ids)) == 120
+    assert store.tally(RUN_ID) == {(State.DONE, True): 120}
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("13.1")
+def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, path: Path) -> None:
+    other = open_store(path, HandClock(), durable=False)
+    before = other.version()
+
+    (task_id,) = submit(store, a_spec("a"))
+
+    assert other.version() != before
+    assert other.task(task_id) == store.task(task_id)
+    assert names(other.claim("there:1", timedelta(seconds=1), 1)) == ["a"]
+    assert claim(store) == []
+    other.close()
