@@ -148,6 +148,7 @@ class App:
                 output_bytes_max=limits.output_bytes,
                 prompt_bytes_max=limits.prompt_bytes,
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
+                hang_warning=timedelta(seconds=limits.hang_warning_s),
                 environment=allowed(os.environ, BASIC),
             ),
             lambda: Room(disk_free(self.home), memory_free()),

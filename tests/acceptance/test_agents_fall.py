@@ -167,6 +167,20 @@ def test_limits_hangs_and_deaths_are_told_apart(place: Place) -> None:
     assert prompts[1] != prompts[2], "after an incomplete try the words say so"
 
 
+@pytest.mark.spec("3.8")
+def test_silence_is_a_warning_and_no_verdict(place: Place) -> None:
+    settings = (place.repo / "yaoki.toml").read_text()
+    quick = settings.replace("lease_s = 10.0", "lease_s = 1.0").replace("20.0", "1.2")
+    (place.repo / "yaoki.toml").write_text(quick)
+
+    code, _, entries = carried(place, {"a": [[{"sleep": 3}, *writes("a.txt")]]}, {})
+
+    assert code == 0
+    warnings = [d["message"] for d in events(entries, "WARNING")]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("silent for ")
+
+
 @pytest.mark.spec("5.7", "3.9")
 @pytest.mark.parametrize(
     ("act", "words"), [("unsafe", "retry_safe: false"), ({"ask": "Blue or red?"}, "Blue or red?")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -214,3 +215,81 @@ def test_a_worktree_is_put_back_to_a_snapshot(place: Place) -> None:
     assert {work["attempt"] for work in kept} == {1, 2}
     events = place.yaoki("trace", "task", "--json").document["entries"]
     assert events[-1]["event"] == "SNAPSHOT_RESTORE"
+
+
+@pytest.mark.spec("9.8", "0.1", "12.1")
+def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(place: Place) -> None:
+    """The only task lands after the interrupt; `done_when` was not asked yet: no success."""
+    plan = a_plan(
+        {"one": [[*writes("slow.txt"), {"sleep": 1.5}]]},
+        [{"id": "one", "checks": ["one"]}],
+        {"one": holds("slow.txt")},
+        done_when=["one"],
+    )
+    worker = place.start("run", place.plan(plan))
+    until(lambda: _working(place, "slow"), "the agent works")
+
+    worker.send_signal(signal.SIGINT)
+    worker.communicate(timeout=30)
+    stands = place.status()
+    place.git("switch", "-qc", "elsewhere")
+    merged = place.yaoki("merge")
+    gone_on = place.yaoki("resume", "--quiet")
+
+    assert worker.returncode == 130
+    assert (stands["tasks"][0]["state"], stands["status"]) == ("DONE", "ACTIVE")
+    assert merged.code == 6
+    assert gone_on.code == 0, gone_on.out + gone_on.err
+    assert _done(place, "done_when")
+
+
+@pytest.mark.spec("9.5", "8.2", "0.2")
+def test_cancel_ends_the_agent_of_a_worker_that_died(place: Place) -> None:
+    worker = place.start("run", place.plan(slow_plan()))
+    until(lambda: _working(place, "slow"), "slow works")
+    worker.kill()
+    worker.communicate(timeout=30)
+
+    cancelled = place.yaoki("cancel", "--json")
+
+    assert cancelled.code == 0, cancelled.err
+    slow = place.task("slow")
+    assert slow["state"] == "CANCELLED"
+    assert cancelled.document["ending"] == []
+    assert slow["id"] in cancelled.document["kept"]
+    assert _sleepers(place) == []
+
+
+def _sleepers(place: Place) -> list[str]:
+    """Agents of this place that still live."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+        except OSError:  # it ended while we looked
+            continue
+        if str(place.repo).encode() in words and b"play.py" in words:
+            found.append(words.decode(errors="replace"))
+    return found
+
+
+@pytest.mark.spec("12.4", "12.1", "10.2")
+def test_another_terminal_follows_a_run_to_its_end(place: Place) -> None:
+    plan = a_plan(
+        {"slow": [[{"say": "thinking"}, *writes("slow.txt"), {"sleep": 2}, {"say": "ready"}]]},
+        [{"id": "slow", "checks": ["a"]}],
+        {"a": holds("slow.txt")},
+    )
+    worker = place.start("run", place.plan(plan))
+    until(lambda: _working(place, "slow"), "slow works")
+
+    following = place.start("logs", "slow", "--follow")
+    watched = place.yaoki("watch")
+    traced = place.yaoki("trace", "slow", "--follow")
+    log, _ = following.communicate(timeout=30)
+    worker.communicate(timeout=30)
+
+    assert (worker.returncode, watched.code) == (0, 0)
+    assert "landed" in watched.out
+    assert "TASK_LANDED" in traced.out
+    assert log.splitlines() == ["thinking", "ready"]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, writes
+from yaoki.cli import telling
 from yaoki.cli.table import COMMANDS
 
 pytestmark = pytest.mark.acceptance
@@ -141,6 +142,49 @@ def test_a_terminal_shows_a_live_table_and_ends_with_the_report(place: Place) ->
     assert last.index("yaoki answer") < last.index("slow"), "who asks stands first"
     report = shown[shown.rindex("\x1b[?25h") :]
     assert "needs you: bad" in report
+
+
+@pytest.mark.spec("12.1")
+def test_colours_appear_on_a_terminal_and_obey_no_color(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
+    )
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
+
+    coloured = _on_a_terminal(place, "status")[1]
+    place.env["NO_COLOR"] = "1"
+    bare = _on_a_terminal(place, "status")[1]
+
+    assert "\x1b[32m" in coloured
+    assert "\x1b" not in bare
+
+
+@pytest.mark.spec("12.1", "14.2")
+def test_an_internal_error_goes_to_a_file_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "hunter2hunter2")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".yaoki").mkdir()
+
+    code = telling.internal(KeyError("hunter2hunter2"), as_json=True, given=["status"])
+
+    shown = capsys.readouterr()
+    log = (tmp_path / ".yaoki" / "internal-errors.log").read_text()
+    assert code == 1
+    assert shown.err.startswith("yaoki: internal error: KeyError")
+    assert str(tmp_path / ".yaoki") in shown.err
+    assert json.loads(shown.out)["error"]["exit_code"] == 1
+    assert "KeyError" in log
+    assert "hunter2" not in log + shown.err + shown.out
+
+
+@pytest.mark.spec("12.1")
+def test_the_name_alone_shows_the_help(place: Place) -> None:
+    done = place.yaoki()
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Usage: yaoki ")
 
 
 def _on_a_terminal(place: Place, *words: str) -> tuple[int, str]:

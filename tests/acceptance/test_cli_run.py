@@ -104,7 +104,7 @@ def test_a_pipe_reads_along(place: Place) -> None:
     assert "slow  attempt 1  started in a fresh worktree with actor" in lines[2]
     assert state == "ACTIVE"
     assert "\x1b" not in "".join(lines)
-    worker.wait(timeout=30)
+    assert worker.wait(timeout=30) == 141
     assert place.status()["status"] == "DONE", "the run goes on when nobody reads"
 
 

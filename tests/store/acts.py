@@ -62,4 +62,3 @@ def by_hand(path: Path, statement: str, *params: Any) -> None:
             link.execute(statement, params)
     finally:
         link.close()
-

@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from yaoki import __version__
+from yaoki.cli.gone import ReaderGone
 from yaoki.cli.table import COMMANDS, SECTIONS
 from yaoki.errors import YaokiError
 
@@ -84,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = group.main(given, prog_name="yaoki", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         _forget_stdout()
         return PIPE_CLOSED
     except (KeyboardInterrupt, click.Abort):
@@ -98,6 +100,9 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
     from yaoki.cli import telling
 
     try:
+        if isinstance(error, NoArgsIsHelpError):
+            click.echo(error.format_message())
+            return 0
         if isinstance(error, click.UsageError):
             return telling.usage(error, as_json=as_json)
         if isinstance(error, YaokiError):
@@ -110,4 +115,6 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
 
 def _forget_stdout() -> None:
     """Nobody reads any more; the flush at exit must not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from yaoki.cli.gone import ReaderGone
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
@@ -56,8 +57,11 @@ def paint(text: str, colour: str | None) -> str:
 
 def say(text: str = "") -> None:
     """A line, at once: whoever reads our pipe wants it now."""
-    click.echo(text)
-    sys.stdout.flush()
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError as closed:
+        raise ReaderGone from closed
 
 
 def document(data: Mapping[str, Any]) -> None:

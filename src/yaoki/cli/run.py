@@ -84,6 +84,8 @@ def carry(app: App, run: Run, *, slots: int = 0, quiet: bool, as_json: bool) -> 
 
     with beside(following):
         pool = app.serve(run, slots=slots, asked=asked)
+        # A stop can come between the last landing and the summing up.
+        app.closing.rests(run.id)
     view = look(app, app.store.run(run.id))
     stopped = pool.stop.drain and view.status is Status.ACTIVE
     if as_json:
@@ -106,6 +108,8 @@ def watch(run: str, once: bool, repo: Path) -> int:
             after = app.store.cursor()
             screen = screen_for(app, found, quiet=False)
             following = Following(app, found, screen, after)
+            if view.next.startswith("yaoki resume"):
+                following.note = f"nobody is at it, unless a worker waits somewhere: {view.next}"
             following.until(Rest(app, found.id), lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = look(app, app.store.run(found.id))
         status_screen.show(app, view)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from yaoki.cli.gone import ReaderGone
 from yaoki.cli.render import paint, say, story_line
 from yaoki.ports import Entry
 
@@ -72,7 +73,7 @@ class Lines:
             return
         try:
             say(text)
-        except BrokenPipeError:
+        except ReaderGone:
             self._closed = True
 
     def draw(self, note: str) -> None:

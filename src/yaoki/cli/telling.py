@@ -46,19 +46,21 @@ def internal(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
 def _tell(
     sentence: str, hint: str, defects: Sequence[str], exit_code: int, *, as_json: bool
 ) -> None:
+    sentence, hint = (mask(text, secret_values(os.environ)) for text in (sentence, hint))
+    defects = [mask(text, secret_values(os.environ)) for text in defects]
     for line in defects:
         _error(line)
     _error(f"yaoki: {sentence}")
     if hint:
         _error(INDENT + hint.replace("\n", "\n" + INDENT))
     if as_json:
-        error = {"sentence": sentence, "hint": hint, "defects": list(defects)}
+        error = {"sentence": sentence, "hint": hint, "defects": defects}
         document = {"schema": SCHEMA, "error": {**error, "exit_code": exit_code}}
         click.echo(json.dumps(document, indent=2))
 
 
 def _error(line: str) -> None:
-    click.echo(mask(plain(line), secret_values(os.environ)), err=True)
+    click.echo(plain(line), err=True)
 
 
 def _log(error: Exception, given: Sequence[str]) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum, unique
 
-from yaoki.core.model import State
+from yaoki.core.model import Run, State
 
 
 @unique
@@ -28,8 +28,13 @@ EXIT: Mapping[Status, int] = {
 }
 
 
-def status(tally: Tally, *, resting: bool) -> Status:
-    """An optional task can leave a note, never a failed run."""
+def proven(run: Run) -> bool:
+    """Was `done_when` asked of the run branch?  The proof is a task that is added at the end."""
+    return not run.done_when or run.summed_at is not None
+
+
+def status(tally: Tally, *, resting: bool, proven: bool = True) -> Status:
+    """An optional task can leave a note, never a failed run; all landed is not yet proven."""
     required = {state: n for (state, needed), n in tally.items() if needed}
     if not resting:
         return Status.ACTIVE
@@ -41,7 +46,7 @@ def status(tally: Tally, *, resting: bool) -> Status:
         # Resting and yet waiting: its cause is an optional task that somebody must answer for.
         escalated = tally.get((State.ESCALATED, False), 0)
         return Status.ESCALATED if escalated else Status.CANCELLED
-    return Status.DONE
+    return Status.DONE if proven else Status.ACTIVE
 
 
 def required_done(tally: Tally) -> bool:

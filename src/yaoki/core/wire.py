@@ -12,6 +12,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from yaoki.core import events
@@ -74,12 +75,13 @@ def _encoder(cls: Any) -> Codec:
 @cache
 def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
     rows = tuple((f.name, _default(f)) for f in fields(cls) if not names or f.name in names)
+    # One look for all fields at once; the second name is there because one alone gives no tuple.
+    every = attrgetter(*(name for name, _ in rows), "__class__")
 
     def encode(value: Any) -> dict[str, Any]:
         data: dict[str, Any] = {}
-        for name, default in rows:
-            held = getattr(value, name)
-            if default is not MISSING and held == default:
+        for (name, default), held in zip(rows, every(value), strict=False):
+            if held is default or held == default:
                 continue
             data[name] = held if type(held) in _PLAIN else to_data(held)
         return data

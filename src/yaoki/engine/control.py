@@ -22,7 +22,7 @@ from yaoki.core.model import (
     Task,
     TaskId,
 )
-from yaoki.core.status import Status, status
+from yaoki.core.status import Status, proven, status
 from yaoki.errors import NotNow, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Processes, Row, Store, Workspace
 
@@ -150,18 +150,20 @@ class Control:
 
     def _finish_orphans(self, run: Run, at_work: Sequence[TaskId], why: str) -> list[TaskId]:
         """A live worker ends its own tasks; those of a dead one are ended here, work kept first."""
-        rest: list[TaskId] = []
-        for task_id in at_work:
-            task = self._store.task(task_id)
-            if task.lease is None or not self._dead(task.lease.holder):
-                rest.append(task_id)
-                continue
+        tasks = [self._store.task(task_id) for task_id in at_work]
+        orphans = [t for t in tasks if t.lease is None or self._dead(t.lease.holder)]
+        for task in orphans:
             self.end_processes(task)
             if task.work.worktree:
                 self._workspace.keep(run, task)
+        if orphans:
+            # All claims of the dead at once: what one orphan gives back, every one has given back.
             self._store.expire(self._dead, counted=False, runs=[run.id])
-            self._store.cancel_task(task_id, why)
-        return rest
+        for task in orphans:
+            if not self._store.task(task.id).state.final:
+                self._store.cancel_task(task.id, why)
+        now = (self._store.task(task_id) for task_id in at_work)
+        return [task.id for task in now if task.state is State.ACTIVE]
 
     def end_processes(self, task: Task) -> None:
         """Whatever still runs for the task's current attempt: agent, set-up or checks."""
@@ -247,7 +249,7 @@ class Control:
     ) -> Merged:
         """Move the base branch to the run branch; never with conflicts, never in a checkout."""
         tally = self._store.tally(run.id)
-        stands = status(tally, resting=self._store.resting(run.id))
+        stands = status(tally, resting=self._store.resting(run.id), proven=proven(run))
         if stands is not Status.DONE and not partial:
             raise NotNow(
                 f"run {run.id} is {stands.value}, so not all of it is proven",

@@ -65,6 +65,7 @@ class Settings:
     output_bytes_max: int = 1 << 30
     prompt_bytes_max: int = 120_000
     agent_wait: timedelta = timedelta(minutes=2)
+    hang_warning: timedelta = timedelta(minutes=5)
     setup_timeout: timedelta = timedelta(minutes=10)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,9 +80,13 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`."""
+    """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
+
+    `warn` writes down what a person may want to know while the stage still runs.
+    """
 
     why: Callable[[], str]
+    warn: Callable[[str], None] = lambda _: None
 
 
 class Superseded(Exception):
@@ -243,10 +248,14 @@ class Stages:
 
     def _wait(self, folder: Path, hold: Hold, idles: Callable[[], str]) -> Look:
         """Until the tree has ended.  Whoever waits keeps the shim's lease alive."""
+        warned = False
         for pause in _pauses():
             look = self._processes.look(folder)
             if look.phase != "running":
                 return look
+            if look.quiet_seconds >= self._settings.hang_warning.total_seconds() and not warned:
+                warned = True
+                hold.warn(f"silent for {look.quiet_seconds:.0f} s: no CPU, output or file change")
             why = hold.why()
             if why == "lost":
                 # A successor may wait for the very same tree, so it is left alone.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from yaoki.core.classify import UNDELIVERED
@@ -70,6 +71,7 @@ class Worker:
     def carry(self, task: Task, hold: Hold) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
         run = self._store.run(task.run_id)
+        hold = replace(hold, warn=lambda words: self._warn(task, words))
         try:
             while task.lease is not None:
                 task = self._step(run, task, task.lease, hold)
@@ -138,7 +140,10 @@ class Worker:
     def _clean(self, task: Task) -> None:
         warning = self._stages.release(task)
         if warning:
-            self._store.note(task.run_id, "WARNING", {"message": warning}, task.id, task.attempt)
+            self._warn(task, warning)
+
+    def _warn(self, task: Task, words: str) -> None:
+        self._store.note(task.run_id, "WARNING", {"message": words}, task.id, task.attempt)
 
 
 def _of_os(error: OSError) -> Faulted:

@@ -24,7 +24,7 @@ class Backups:
 
     def take(self, now: datetime) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)
-        target = self._folder / f"{PREFIX}{now:%Y%m%dT%H%M%S%f}.db"
+        target = self._folder / _name(now)
         self._database.backup(target)
         for old in self.listed()[self._keep :]:
             old.unlink(missing_ok=True)
@@ -33,6 +33,10 @@ class Backups:
     def take_if_older(self, now: datetime, age: timedelta) -> Path | None:
         """Taken before a run starts and then every `age`, by whichever process comes first."""
         newest = next(iter(self.listed()), None)
-        if newest is not None and now.timestamp() - newest.stat().st_mtime < age.total_seconds():
+        if newest is not None and newest.name > _name(now - age):
             return None
         return self.take(now)
+
+
+def _name(at: datetime) -> str:
+    return f"{PREFIX}{at:%Y%m%dT%H%M%S%f}.db"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from yaoki.errors import StoreNewer
-from yaoki.store.sqlite import IDENTITY, Link, SqliteDatabase
+from yaoki.errors import StoreBroken, StoreNewer
+from yaoki.store.sqlite import IDENTITY, TABLES, Link, SqliteDatabase
 
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
@@ -24,22 +25,37 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def migrate(database: SqliteDatabase, backups: Path) -> int:
+def migrate(
+    database: SqliteDatabase, backups: Path, known: Sequence[tuple[int, str]] | None = None
+) -> int:
     """Bring the store to the newest version; returns the version it had before."""
+    known = known or migrations()
+    last = known[-1][0]
+    database.write(lambda link: _refuse_foreign(link, database.path))
     before = database.write(_current)
-    steps = [(number, sql) for number, sql in migrations() if number > before]
-    if before > newest():
+    steps = [(number, sql) for number, sql in known if number > before]
+    if before > last:
         raise StoreNewer(
-            f"the store has version {before}, this yaoki knows {newest()}",
+            f"the store has version {before}, this yaoki knows {last}",
             hint="update yaoki: a newer one has used this repository",
         )
     if not steps:
         return before
     if before > 0:
         backups.mkdir(parents=True, exist_ok=True)
-        database.backup(backups / f"before-v{newest()}.db")
+        database.backup(backups / f"before-v{last}.db")
     database.write(lambda link: _apply(link, steps))
     return before
+
+
+def _refuse_foreign(link: Link, path: Path) -> None:
+    """A database that holds tables but not ours belongs to somebody else."""
+    names = {row["name"] for row in link.rows(TABLES)}
+    if names and "schema_version" not in names:
+        raise StoreBroken(
+            f"{path} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
+            hint="name another file under [store] url in yaoki.toml",
+        )
 
 
 def _current(link: Link) -> int:

@@ -30,6 +30,11 @@ class Reads:
         self._specs: dict[str, Spec] = {}
         self._catalogues: dict[str, Catalogue] = {}
 
+    @property
+    def database(self) -> SqliteDatabase:
+        """What lies beneath; for measurements and tests."""
+        return self._db
+
     # -------------------------------------------------------------- inside a transaction
 
     def _run(self, link: Link, run_id: str) -> Run:

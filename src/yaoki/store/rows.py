@@ -37,6 +37,7 @@ DOC = (
     "take_over",
 )
 SAME = "same"
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Fields(Protocol):
@@ -54,8 +55,8 @@ def instant(milliseconds: int) -> datetime:
 
 
 def dumps(value: Any) -> str:
-    """JSON as short as can be; what is no text, such as a file name in another encoding, escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Short JSON; what is no text, such as a file name in another encoding, is escaped."""
+    text = _JSON.encode(value)
     if text.isascii():
         return text
     try:

@@ -20,7 +20,7 @@ from yaoki.core.events import (
     name_of,
 )
 from yaoki.core.machine import create, evolve
-from yaoki.core.model import Lease, Reason, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.model import Catalogue, Lease, Reason, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.schedule import AGEING, rank, share, turns
 from yaoki.core.wire import event_to_data
 from yaoki.errors import LeaseLost, NotNow, OverLimit
@@ -65,7 +65,8 @@ class SqlStore(Reads):
         """A run with all its tasks, or nothing at all."""
 
         def work(link: Link) -> list[TaskId]:
-            self._refuse_overflow(link, len(specs))
+            self._refuse_runs(link)
+            self._refuse_tasks(len(specs))
             link.run(sql.INSERT_RUN, run_params(run))
             self._tell(link, run.id, "USER_REQUEST", request)
             told = {"goal": run.goal, "tasks": len(specs), "revision": run.revision}
@@ -74,7 +75,7 @@ class SqlStore(Reads):
 
         return self._db.write(work)
 
-    def _refuse_overflow(self, link: Link, tasks: int) -> None:
+    def _refuse_runs(self, link: Link) -> None:
         row = link.row("SELECT count(*) AS n FROM runs WHERE summed_ms IS NULL")
         pending = int(row["n"]) if row else 0
         if pending >= self._pending_runs_max:
@@ -84,6 +85,8 @@ class SqlStore(Reads):
                 self._pending_runs_max,
                 hint="finish or cancel one first: yaoki status",
             )
+
+    def _refuse_tasks(self, tasks: int) -> None:
         if tasks > self._pending_tasks_max:
             raise OverLimit(
                 "tasks of one run",
@@ -98,7 +101,9 @@ class SqlStore(Reads):
             if unless and self._named(link, run_id, unless):
                 return []
             row = link.row("SELECT tasks_made FROM runs WHERE id = :id", {"id": run_id})
-            return self._insert(link, run, specs, first=int(row["tasks_made"]) + 1 if row else 1)
+            made = int(row["tasks_made"]) if row else 0
+            self._refuse_tasks(made + len(specs))
+            return self._insert(link, run, specs, first=made + 1)
 
         return self._db.write(work)
 
@@ -125,7 +130,10 @@ class SqlStore(Reads):
             ],
         )
         link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
-        link.many(sql.INSERT_ENTRY, [self._entry(t, Submitted(t.n, t.spec), run) for t in tasks])
+        link.many(
+            sql.INSERT_ENTRY,
+            [_entry(t, Submitted(t.n, t.spec), run.catalogue, ms(now)) for t in tasks],
+        )
         link.run(
             "UPDATE runs SET tasks_made = :n, summed_ms = NULL WHERE id = :id",
             {"n": first + len(specs) - 1, "id": run.id},
@@ -284,29 +292,34 @@ class SqlStore(Reads):
         )
 
     def _write(
-        self, link: Link, before: Task, events: Sequence[Event], *, claimed: bool = False
+        self,
+        link: Link,
+        before: Task,
+        events: Sequence[Event],
+        *,
+        claimed: bool = False,
+        tell: bool = True,
     ) -> Task:
-        """Evolve, keep the row, keep the journal, open or close the dependents."""
-        run = self._run(link, before.run_id)
+        """Evolve, keep the row, keep the journal, open or close the dependents and tell them."""
+        catalogue = self._catalogue(link, before.run_id)
+        now = self._now()
         after, entries = before, []
         for event in events:
             after = evolve(after, event)
-            entries.append(self._entry(after, event, run))
-        now = self._now()
+            entries.append(_entry(after, event, catalogue, ms(now)))
         if after is not before:
-            link.run(sql.UPDATE_TASK, task_params(after))
-        if claimed:
-            link.run(sql.MARK_CLAIMED, {"id": after.id, "now": ms(now)})
-        if after.state is State.WAITING and before.state is not State.WAITING:
-            waits = rank(after.due_at or now, after.spec.priority, self._ageing)
-            link.run(sql.RANK, {"id": after.id, "rank": waits})
+            back = after.state is State.WAITING and before.state is not State.WAITING
+            waits = rank(after.due_at or now, after.spec.priority, self._ageing) if back else None
+            marks = {"rank": waits, "claimed_ms": ms(now) if claimed else None}
+            link.run(sql.UPDATE_TASK, {**task_params(after), **marks})
         change = (before.state is State.DONE) - (after.state is State.DONE)
         if change:
             ageing_ms = self._ageing // timedelta(milliseconds=1)
             params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
             link.run(sql.OPEN_DEPENDENTS, params)
         link.many(sql.INSERT_ENTRY, entries)
-        self._tell_dependents(link, before, after)
+        if tell:
+            self._tell_dependents(link, before, after)
         return after
 
     def _tell_dependents(self, link: Link, before: Task, after: Task) -> None:
@@ -323,16 +336,6 @@ class SqlStore(Reads):
             self._tell(link, after.run_id, "TASK_BLOCKED", data, after.id, after.attempt)
         else:
             self._tell(link, after.run_id, "TASK_REVIVED", told, after.id, after.attempt)
-
-    def _entry(self, task: Task, event: Event, run: Run) -> dict[str, Any]:
-        return {
-            "at_ms": ms(self._now()),
-            "run_id": task.run_id,
-            "task_id": task.id,
-            "attempt": task.attempt,
-            "event": name_of(event),
-            "data": dumps(event_to_data(event, run.catalogue)),
-        }
 
     def _tell(
         self,
@@ -417,8 +420,10 @@ class SqlStore(Reads):
                 " AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n",
                 {"id": run_id},
             )
-            self._forget_run(run_id)
-            tasks = [self._cancel(link, self._from_row(link, row), why) for row in open_rows]
+            # Everything ends, so nobody is blocked by anybody.
+            tasks = [
+                self._cancel(link, self._from_row(link, row), why, tell=False) for row in open_rows
+            ]
             return [task.id for task in tasks if task.state is State.ACTIVE]
 
         return self._db.write(work)
@@ -434,11 +439,11 @@ class SqlStore(Reads):
 
         return self._db.write(work)
 
-    def _cancel(self, link: Link, task: Task, why: str) -> Task:
+    def _cancel(self, link: Link, task: Task, why: str, *, tell: bool = True) -> Task:
         wish: tuple[Event, ...] = () if task.cancel_wanted else (CancelRequested(why),)
         if task.state is State.ACTIVE:
             return self._write(link, task, wish)
-        return self._write(link, task, (*wish, Cancelled(why)))
+        return self._write(link, task, (*wish, Cancelled(why)), tell=tell)
 
     def update_run(self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any) -> Run:
         """Tell something of the run and keep it; `fields` are merged and summed_ms only."""
@@ -451,11 +456,21 @@ class SqlStore(Reads):
                     f"UPDATE runs SET {name} = :value WHERE id = :id",
                     {"value": value, "id": run_id},
                 )
-            self._forget_run(run_id)
             self._tell(link, run_id, event, data)
             return self._run(link, run_id)
 
         return self._db.write(work)
+
+
+def _entry(task: Task, event: Event, catalogue: Catalogue, at_ms: int) -> dict[str, Any]:
+    return {
+        "at_ms": at_ms,
+        "run_id": task.run_id,
+        "task_id": task.id,
+        "attempt": task.attempt,
+        "event": name_of(event),
+        "data": dumps(event_to_data(event, catalogue)),
+    }
 
 
 def _who(row: Fields) -> dict[str, Any]:

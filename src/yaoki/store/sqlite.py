@@ -12,8 +12,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +22,7 @@ from yaoki.errors import StoreBroken, StoreError, StoreFull
 Result = TypeVar("Result")
 Params = Mapping[str, Any]
 IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 BATCH_MAX = 512
 
 
@@ -54,43 +55,38 @@ class _Request(Generic[Result]):
     done: bool = False
 
 
-@dataclass(slots=True)
-class _Queue:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: list[_Request[Any]] = field(default_factory=list)
-
-    def put(self, request: _Request[Any]) -> None:
-        with self.lock:
-            self.waiting.append(request)
-
-    def take(self) -> list[_Request[Any]]:
-        with self.lock:
-            batch, self.waiting = self.waiting[:BATCH_MAX], self.waiting[BATCH_MAX:]
-            return batch
-
-
 class SqliteDatabase:
     """Opened once per process.  `write` and `read` may be called from any thread."""
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
-        self._queue = _Queue()
-        self._turn = threading.Lock()
+        self.commits = 0
+        self._turn = threading.Condition()
+        self._waiting: list[_Request[Any]] = []
+        self._committing = False
         self._reading = threading.Lock()
-        with told(path):
+        with told(path), ExitStack() as opened:
             self._lock_fd = os.open(
                 path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
             )
-            self._writer = _connect(path)
+            opened.callback(os.close, self._lock_fd)
+            self._writer = opened.enter_context(closing(_connect(path)))
             with self._exclusive():
                 self._writer.execute("PRAGMA journal_mode = WAL")
             sync = "FULL" if durable else "OFF"
             self._writer.execute(f"PRAGMA synchronous = {sync}")
             self._writer.execute("PRAGMA foreign_keys = ON")
-            # Checkpoints happen under the writer lock, a megabyte of pages at a time.
+            # Checkpoints happen under the writer lock, four megabytes of pages at a time.
             self._writer.execute("PRAGMA wal_autocheckpoint = 1000")
-            self._reader = _connect(path)
+            self._reader = opened.enter_context(closing(_connect(path)))
             self._reader.execute("PRAGMA query_only = ON")
+            # All went well: from here on `close` closes them.
+            opened.pop_all()
+
+    @property
+    def waiting(self) -> int:
+        """How many transactions wait for the next commit."""
+        return len(self._waiting)
 
     def write(self, work: Callable[[Link], Result]) -> Result:
         """Run `work` in a transaction of its own, committed durably together with its neighbours.
@@ -98,13 +94,33 @@ class SqliteDatabase:
         An exception inside `work` undoes just that work and is raised here.
         """
         request: _Request[Result] = _Request(work)
-        self._queue.put(request)
         with self._turn:
-            while not request.done:
-                self._commit(self._queue.take())
+            self._waiting.append(request)
+        while not request.done:
+            self._take_turn(request)
         if request.error is not None:
             raise request.error
         return request.result  # type: ignore[return-value]  # set whenever error is not
+
+    def _take_turn(self, request: _Request[Any]) -> None:
+        """Wait until another thread has committed this request, or commit all that wait.
+
+        Whoever comes while a commit is on its way to the disk shares the next one.
+        """
+        with self._turn:
+            self._turn.wait_for(lambda: request.done or not self._committing)
+            if request.done:
+                return
+            self._committing = True
+            batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+        try:
+            self._commit(batch)
+        finally:
+            with self._turn:
+                self._committing = False
+                for served in batch:
+                    served.done = True
+                self._turn.notify_all()
 
     def _commit(self, batch: list[_Request[Any]]) -> None:
         try:
@@ -114,6 +130,7 @@ class SqliteDatabase:
                     for request in batch:
                         self._attempt(request)
                     self._writer.execute("COMMIT")
+                    self.commits += 1
                 except BaseException:
                     if self._writer.in_transaction:
                         self._writer.execute("ROLLBACK")
@@ -122,14 +139,16 @@ class SqliteDatabase:
             # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
             for request in batch:
                 request.error = error
-        for request in batch:
-            request.done = True
 
     def _attempt(self, request: _Request[Any]) -> None:
         """One caller's work under a savepoint: its failure is its own."""
         self._writer.execute("SAVEPOINT one")
         try:
             request.result = request.work(Link(self._writer))
+        except sqlite3.IntegrityError as error:
+            # What one caller may not store is no trouble of its neighbours.
+            self._writer.execute("ROLLBACK TO one")
+            request.error = StoreError(f"the store refuses it: {error}", hint="yaoki doctor")
         except sqlite3.Error:
             raise
         except BaseException as error:  # noqa: BLE001 - raised again by its caller
@@ -174,6 +193,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         with self._turn, self._reading:
+            self._turn.wait_for(lambda: not self._committing)
             self._reader.close()
             with self._exclusive():
                 self._writer.close()
@@ -210,7 +230,7 @@ def told(path: Path) -> Iterator[None]:
             f"{path} is damaged or not a yaoki store: {error}",
             hint=f"move it away and restore the newest file of {path.parent / 'backups'}",
         ) from error
-    except PermissionError as error:
+    except OSError as error:
         raise StoreError(
             f"the store {path} cannot be opened: {error.strerror}",
             hint=f"make {path.parent} writable",

@@ -21,11 +21,10 @@ VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holde
 UPDATE_TASK = """
 UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :epoch,
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
-                 reason = :reason, cancel_wanted = :cancel_wanted, landed = :landed, doc = :doc
+                 reason = :reason, cancel_wanted = :cancel_wanted, landed = :landed, doc = :doc,
+                 rank = coalesce(:rank, rank), claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
 """
-
-MARK_CLAIMED = "UPDATE tasks SET claimed_ms = :now WHERE id = :id"
 
 INSERT_NEED = "INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)"
 
@@ -41,8 +40,6 @@ UPDATE tasks SET open_needs = open_needs + :change,
                              THEN :now - priority * :ageing_ms ELSE rank END
 WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id)
 """
-
-RANK = "UPDATE tasks SET rank = :rank WHERE id = :id"
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
 

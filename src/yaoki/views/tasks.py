@@ -9,7 +9,7 @@ from datetime import datetime
 
 from yaoki.core.graph import causes
 from yaoki.core.model import Question, Reason, Run, State, Task, TaskId
-from yaoki.core.status import EXIT, Status, status
+from yaoki.core.status import EXIT, Status, proven, status
 from yaoki.ports import Row
 
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
@@ -68,7 +68,8 @@ def run_view(
     worker: bool = False,
 ) -> RunView:
     """`questions` are those of the escalated tasks; `worker` says that somebody is at it."""
-    stands = status(Counter((row.state, row.required) for row in rows), resting=resting)
+    tally = Counter((row.state, row.required) for row in rows)
+    stands = status(tally, resting=resting, proven=proven(run))
     blocked = _causes(rows, needs)
     asked = questions or {}
     by_id = {row.id: row for row in rows}

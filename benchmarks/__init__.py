@@ -1,0 +1,1 @@
+"""Measurements: run them by hand, they are no tests."""

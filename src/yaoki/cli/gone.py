@@ -1,0 +1,7 @@
+"""Whoever read our output went away."""
+
+from __future__ import annotations
+
+
+class ReaderGone(Exception):
+    """Not `BrokenPipeError`: click would turn that into exit code 1."""

@@ -1,0 +1,340 @@
+"""Transactions: alone or together, whole or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
+from tests.store.acts import events_of, finish, lease_of, submit, take
+from yaoki.core.events import Event, Note
+from yaoki.core.machine import Illegal
+from yaoki.core.model import State, Task
+from yaoki.errors import StoreError, StoreFull, YaokiError
+from yaoki.store import SqlStore, open_store
+from yaoki.store.sqlite import Link, SqliteDatabase
+
+
+class Boom(Exception):
+    """A rule that breaks."""
+
+
+def break_down(_: Task) -> Sequence[Event]:
+    raise Boom
+
+
+def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException | None]:
+    """All at the same time, each in a thread; what each raised."""
+    raised: list[BaseException | None] = [None] * len(works)
+
+    def run(n: int) -> None:
+        try:
+            works[n]()
+        except (YaokiError, Boom) as error:
+            raised[n] = error
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return raised
+
+
+class Gate:
+    """Holds the writer's turn, so that everything handed in meanwhile shares the next commit."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._inside, self._open = threading.Event(), threading.Event()
+
+    def _wait(self, _: Link) -> None:
+        self._inside.set()
+        self._open.wait(30)
+
+    def together(self, works: Sequence[Callable[[], object]]) -> list[BaseException | None]:
+        holder = threading.Thread(target=self._database.write, args=(self._wait,))
+        holder.start()
+        self._inside.wait(30)
+        opener = threading.Thread(target=self._let_go, args=(len(works),))
+        opener.start()
+        raised = at_once(works)
+        opener.join(30)
+        holder.join(30)
+        return raised
+
+    def _let_go(self, waiting: int) -> None:
+        deadline = time.monotonic() + 30
+        while self._database.waiting < waiting and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self._open.set()
+
+
+# ------------------------------------------------------------------ one by one
+
+
+@pytest.mark.spec("0.3", "10.1")
+def test_a_rule_that_breaks_leaves_no_trace(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store)
+    before = store.journal()
+
+    with pytest.raises(Boom):
+        store.record(lease_of(task), break_down)
+
+    assert (store.task(task_id), store.journal()) == (task, before)
+
+
+@pytest.mark.spec("0.1", "0.3")
+def test_what_cannot_be_is_refused_whole(store: SqlStore) -> None:
+    """The first two events are fine, the third skips the judgment: none is kept."""
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store)
+    started, finished, _, landed = to_land()
+
+    with pytest.raises(Illegal):
+        store.record(lease_of(task), lambda _: (started, finished, landed))
+
+    assert store.task(task_id) == task
+    assert events_of(store, task_id) == ["TASK_SUBMITTED", "TASK_CLAIMED"]
+
+
+@pytest.mark.spec("10.1")
+def test_a_change_and_its_journal_are_one(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+
+    done = finish(store, take(store))
+
+    assert done == store.task(task_id)
+    assert events_of(store, task_id) == [
+        "TASK_SUBMITTED",
+        "TASK_CLAIMED",
+        "ATTEMPT_STARTED",
+        "AGENT_FINISHED",
+        "QUALITY_JUDGMENT",
+        "TASK_LANDED",
+    ]
+
+
+# ------------------------------------------------------------------ together
+
+
+@pytest.mark.spec("13.1", "0.3")
+def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
+    submit(store, *(a_spec(f"t{n}") for n in range(40)))
+    tasks = store.claim("host:1", MINUTE, 40)
+    before = store.database.commits
+
+    raised = Gate(store.database).together([lambda t=t: finish(store, t) for t in tasks])  # type: ignore[misc]
+
+    assert raised == [None] * 40
+    assert store.tally(RUN_ID) == {(State.DONE, True): 40}
+    assert store.database.commits - before == 2, "the gate's own, and one for all forty"
+
+
+@pytest.mark.spec("13.1")
+def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> None:
+    """With real syncs the disk is slow enough that others queue up meanwhile."""
+    store = open_store(path, clock)
+    submit(store, *(a_spec(f"t{n}") for n in range(64)))
+    tasks = store.claim("host:1", MINUTE, 64)
+    before = store.database.commits
+    works = [
+        lambda each=tasks[n::16]: [finish(store, task) for task in each]
+        for n in range(16)
+    ]
+
+    assert at_once(works) == [None] * 16
+
+    assert store.tally(RUN_ID) == {(State.DONE, True): 64}
+    assert store.database.commits - before < 48
+    store.close()
+
+
+@pytest.mark.spec("0.3", "0.6")
+def test_one_that_breaks_does_not_disturb_its_neighbours(store: SqlStore) -> None:
+    ids = submit(store, *(a_spec(f"t{n}") for n in range(6)))
+    tasks = store.claim("host:1", MINUTE, 6)
+    works: list[Callable[[], object]] = [
+        lambda t=t: finish(store, t)  # type: ignore[misc]
+        for t in tasks[:5]
+    ]
+    works.insert(2, lambda: store.record(lease_of(tasks[5]), break_down))
+
+    raised = Gate(store.database).together(works)
+
+    assert [type(error) for error in raised if error] == [Boom]
+    assert [store.task(i).state for i in ids] == [State.DONE] * 5 + [State.ACTIVE]
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("0.3", "0.6")
+def test_one_the_database_refuses_does_not_disturb_its_neighbours(store: SqlStore) -> None:
+    """The same run a second time: only its own caller hears of it."""
+    submit(store, a_spec("a"))
+    task = take(store)
+
+    raised = Gate(store.database).together(
+        [
+            lambda: submit(store, a_spec("a")),
+            lambda: finish(store, task),
+            lambda: store.note(RUN_ID, "WARNING", {"message": "careful"}),
+        ]
+    )
+
+    assert [isinstance(error, StoreError) for error in raised] == [True, False, False]
+    assert raised[1:] == [None, None]
+    assert store.tally(RUN_ID) == {(State.DONE, True): 1}
+
+
+# ------------------------------------------------------------------ a full disk
+
+
+def pages_left(store: SqlStore, pages: int) -> None:
+    """Let the database grow by so many pages and no more."""
+
+    def bound(link: Link) -> None:
+        row = link.row("PRAGMA page_count")
+        assert row is not None
+        most = 2**30 if pages < 0 else row[0] + pages
+        link.row(f"PRAGMA max_page_count = {most}")
+
+    store.database.write(bound)
+
+
+BIG = {"message": "x" * 200_000}
+
+
+@pytest.mark.spec("0.2", "0.6", "11.5")
+def test_a_full_disk_is_said_and_nothing_is_kept(store: SqlStore) -> None:
+    submit(store, a_spec("a"))
+    before = store.journal()
+    pages_left(store, 2)
+
+    with pytest.raises(StoreFull, match="full") as full:
+        store.note(RUN_ID, "WARNING", BIG)
+
+    assert "free some space" in full.value.hint
+    assert store.journal() == before
+
+
+@pytest.mark.spec("0.2", "0.6")
+def test_a_full_disk_is_told_to_every_caller_of_the_commit(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store)
+    before = store.journal()
+    pages_left(store, 2)
+
+    raised = Gate(store.database).together(
+        [
+            lambda: store.note(RUN_ID, "WARNING", {"message": "small"}),
+            lambda: store.note(RUN_ID, "WARNING", BIG),
+            lambda: finish(store, task),
+        ]
+    )
+
+    assert [type(error) for error in raised] == [StoreFull] * 3
+    assert (store.journal(), store.task(task_id)) == (before, task)
+
+
+@pytest.mark.spec("0.2")
+def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
+    submit(store, a_spec("a"))
+    task = take(store)
+    pages_left(store, 2)
+    with pytest.raises(StoreFull):
+        store.note(RUN_ID, "WARNING", BIG)
+
+    pages_left(store, -1)
+    store.note(RUN_ID, "WARNING", BIG)
+    finish(store, task)
+
+    assert store.tally(RUN_ID) == {(State.DONE, True): 1}
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("0.2")
+def test_a_submit_that_meets_a_full_disk_leaves_nothing(store: SqlStore) -> None:
+    pages_left(store, 3)
+
+    with pytest.raises(StoreFull):
+        submit(store, *(a_spec(f"t{n}", goal="g" * 5000) for n in range(50)))
+
+    assert store.runs() == []
+    pages_left(store, -1)
+    assert len(submit(store, a_spec("a"))) == 1
+
+
+# ------------------------------------------------------------------ readers
+
+
+@pytest.mark.spec("13.1")
+def test_a_reader_does_not_wait_for_a_writer(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    seen: list[State] = []
+
+    def slow(link: Link) -> None:
+        link.run("UPDATE tasks SET state = 'DONE'")
+        seen.append(store.task(task_id).state)
+        link.run("UPDATE tasks SET state = 'WAITING'")
+
+    store.database.write(slow)
+
+    assert seen == [State.WAITING], "the last committed state, read while another is being made"
+
+
+@pytest.mark.spec("13.1")
+def test_a_reader_cannot_write(store: SqlStore) -> None:
+    with pytest.raises(StoreError), store.database.read() as link:
+        link.run("DELETE FROM journal")
+
+
+@pytest.mark.spec("13.1")
+def test_the_file_is_in_wal_mode_with_full_sync(path: Path, clock: HandClock) -> None:
+    store = open_store(path, clock)
+
+    def look(link: Link) -> tuple[str, int, int]:
+        rows = [
+            link.row(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")
+        ]
+        mode, sync, keys = (row[0] for row in rows if row is not None)
+        return mode, sync, keys
+
+    assert store.database.write(look) == ("wal", 2, 1)
+    store.close()
+
+
+@pytest.mark.spec("13.1")
+def test_the_version_tells_of_every_commit(store: SqlStore) -> None:
+    seen = [store.version()]
+    submit(store, a_spec("a"))
+    seen.append(store.version())
+    store.note(RUN_ID, "WARNING", {})
+    seen.append(store.version())
+
+    assert len(set(seen)) == 3
+    assert store.version() == seen[-1]
+
+
+def test_a_closed_store_can_be_opened_again(path: Path, clock: HandClock) -> None:
+    store = open_store(path, clock)
+    store.submit(a_run(), [a_spec("a")], {})
+    store.close()
+
+    again = open_store(path, clock, create=False)
+
+    assert len(again.rows(RUN_ID)) == 1
+    again.close()
+
+
+def test_an_event_that_only_tells_leaves_the_row_alone(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store)
+
+    assert store.record(lease_of(task), lambda _: (Note("WARNING", {"message": "m"}),)) == task
+
+    assert events_of(store, task_id)[-1] == "WARNING"
