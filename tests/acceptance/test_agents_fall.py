@@ -43,10 +43,8 @@ def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: P
     assert task["state"] == "ESCALATED"
     assert task["reason"] == "MAX_RETRIES"
     assert task["attempt"] == 3
-    strategies = [d["strategy"] for d in events(entries, "RETRY_DECISION") if "strategy" in d]
-    assert strategies == ["fresh"], (
-        "the first retry continues, which is the default and not written"
-    )
+    strategies = [d["strategy"] for d in events(entries, "RETRY_DECISION")]
+    assert strategies == ["continue", "fresh"]
     assert place.git("rev-parse", f"yaoki/{task['id'].split('-')[0]}") == place.git(
         "rev-parse", "main"
     )
@@ -193,6 +191,21 @@ def test_what_only_a_person_can_decide_is_asked_at_once(place: Place, act: Any, 
     assert task["reason"] == "NEEDS_HUMAN"
     assert words in task["question"]
     assert events(entries, "RETRY_DECISION") == []
+
+
+@pytest.mark.spec("10.4")
+def test_a_person_whose_work_does_not_pass_is_asked_again(place: Place) -> None:
+    """No agent goes over what a person has just taken in hand."""
+    _, task, _ = carried(place, {"a": [[{"ask": "How?"}]]}, {})
+    worktree = next((place.home / "worktrees").glob(f"*/{task['id']}"))
+    (worktree / "a.txt").write_text("bad\n")
+
+    place.yaoki("answer", "a", "done")
+    code = place.yaoki("resume", "--quiet").code
+
+    again = place.task("a")
+    assert (code, again["state"], again["attempt"]) == (4, "ESCALATED", 2)
+    assert "a.txt does not hold good" in again["question"]
 
 
 @pytest.mark.spec("0.2", "14.2")

@@ -1,4 +1,4 @@
-"""A run of twelve real tasks, killed with SIGKILL at thirty random moments, ends as if it were not."""
+"""Twelve real tasks, killed with SIGKILL at thirty random moments, end as if they were not."""
 
 from __future__ import annotations
 

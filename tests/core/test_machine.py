@@ -230,13 +230,31 @@ def test_a_check_task_needs_no_agent() -> None:
 
 @pytest.mark.spec("3.2")
 def test_finished_work_goes_to_verify() -> None:
-    before = an_active_task(Stage.WORK, take_over=True)
-
-    task = evolve(before, AgentFinished(an_exit(), "head2", "tree2", 3))
+    task = evolve(an_active_task(Stage.WORK), AgentFinished(an_exit(), "head2", "tree2", 3))
 
     assert task.stage is Stage.VERIFY
     assert (task.work.head, task.work.tree, task.work.exit) == ("head2", "tree2", an_exit())
-    assert not task.take_over
+
+
+@pytest.mark.spec("10.4", "4.8")
+def test_a_person_keeps_the_task_until_their_work_fails() -> None:
+    """A fault of ours is not theirs; a failed check gives the task back to the agent."""
+    before = an_active_task(Stage.WORK, take_over=True)
+
+    verifying = evolve(before, AgentFinished(an_exit(), "head2", "tree2"))
+    faulted = evolve(verifying, a_retry(a_failure(Kind.TRANSIENT_ERROR, ours=True)))
+    failed = evolve(verifying, a_retry(a_failure()))
+
+    assert (verifying.take_over, faulted.take_over, failed.take_over) == (True, True, False)
+
+
+@pytest.mark.spec("10.4", "9.6")
+def test_a_persons_work_taken_back_goes_to_the_agent_again() -> None:
+    done = evolve(an_active_task(Stage.LAND, take_over=True), Landed("c0ffee"))
+
+    undone = evolve(done, Undone("c0ffee", QUESTION))
+
+    assert not evolve(undone, Answered(Choice.RETRY, "once more")).take_over
 
 
 @pytest.mark.spec("0.1")

@@ -143,10 +143,7 @@ def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> No
     submit(store, *(a_spec(f"t{n}") for n in range(64)))
     tasks = store.claim("host:1", MINUTE, 64)
     before = store.database.commits
-    works = [
-        lambda each=tasks[n::16]: [finish(store, task) for task in each]
-        for n in range(16)
-    ]
+    works = [lambda each=tasks[n::16]: [finish(store, task) for task in each] for n in range(16)]
 
     assert at_once(works) == [None] * 16
 

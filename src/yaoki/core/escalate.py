@@ -135,8 +135,9 @@ def _ask(task: Task, failure: Failure) -> str:
     if failure.kind is Kind.ESCALATE_REQUIRED:
         return first_line(failure.message, 300)
     issue = first_line(failure.message, 200)
+    where = f"check {failure.check}: " if failure.check else ""
     waive = ", waive" if Choice.WAIVE in _choices(task, failure) else ""
-    return f"{task.spec.name} is not done: {issue}. Try again, take over{waive} or abort?"
+    return f"{task.spec.name} is not done: {where}{issue}. Try again, take over{waive} or abort?"
 
 
 def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:

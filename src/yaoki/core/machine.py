@@ -143,6 +143,7 @@ def evolve(task: Task, event: Event) -> Task:
                 question=question,
                 landed="",
                 fresh_next=True,
+                take_over=False,
                 work=replace(task.work, proven="", onto=""),
             )
         case Note():
@@ -181,7 +182,7 @@ def _started(task: Task, event: AttemptStarted) -> Task:
 def _finished(task: Task, event: AgentFinished) -> Task:
     work = replace(task.work, head=event.head, tree=event.tree, exit=event.exit)
     forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
-    return replace(task, stage=Stage.VERIFY, work=work, take_over=False, forgiven=forgiven)
+    return replace(task, stage=Stage.VERIFY, work=work, forgiven=forgiven)
 
 
 def _judged(task: Task, event: Judged) -> Task:
@@ -210,6 +211,7 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
         task,
         lease=None,
         stage=event.stage,
+        take_over=task.take_over and failure.ours,
         counts=_counted(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,

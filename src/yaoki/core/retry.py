@@ -107,6 +107,9 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Deci
             "the failure was reported as not safe to retry",
             "a report without retry_safe: false",
         )
+    if task.take_over:
+        said = "a person took the task over and the work did not pass"
+        return _no(failure, current, rule.retries_max, "10.4", said, "work that passes its checks")
     limit = _limit(task, failure, policy)
     if limit is not None:
         return limit
