@@ -29,6 +29,8 @@ INDEXED = {
     "NEXT_DUE": "tasks_ready",
     "OPEN_RUNS": "tasks_ready",
     "ACTIVE": "tasks_active",
+    "EXPIRED": "tasks_active",
+    "BUSY": "tasks_active",
     "WANTED_CANCELLED": "tasks_active",
     "SPEC": "journal_by_task",
     "JOURNAL_OF_TASK": "journal_by_task",

@@ -179,6 +179,7 @@ def _of_finding(finding: Finding) -> Failure:
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
+        params=finding.params,
         output=finding.output[-OUTPUT_KEPT:],
         fingerprint=failure.fingerprint,
     )

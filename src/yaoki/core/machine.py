@@ -156,10 +156,15 @@ def _returned(task: Task, deliveries: int) -> Task:
     return replace(task, state=State.WAITING, lease=None, counts=counts)
 
 
-def _started(task: Task, event: AttemptStarted) -> Task:
+def _delivered(task: Task) -> Counts:
     """Progress was made, so deliveries that never came back are forgiven."""
+    if task.forgiven.deliveries == task.counts.deliveries:
+        return task.forgiven
+    return replace(task.forgiven, deliveries=task.counts.deliveries)
+
+
+def _started(task: Task, event: AttemptStarted) -> Task:
     counts = replace(task.counts, executions=task.counts.executions + 1)
-    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
     stage = Stage.VERIFY if task.spec.kind is TaskKind.CHECK else Stage.WORK
     work = Work(
         base=event.base,
@@ -173,7 +178,7 @@ def _started(task: Task, event: AttemptStarted) -> Task:
         stage=stage,
         attempt=event.attempt,
         counts=counts,
-        forgiven=forgiven,
+        forgiven=_delivered(task),
         work=work,
         fresh_next=False,
     )
@@ -181,16 +186,14 @@ def _started(task: Task, event: AttemptStarted) -> Task:
 
 def _finished(task: Task, event: AgentFinished) -> Task:
     work = replace(task.work, head=event.head, tree=event.tree, exit=event.exit)
-    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
-    return replace(task, stage=Stage.VERIFY, work=work, forgiven=forgiven)
+    return replace(task, stage=Stage.VERIFY, work=work, forgiven=_delivered(task))
 
 
 def _judged(task: Task, event: Judged) -> Task:
     if not event.passed:
         return task
     work = replace(task.work, proven=event.commit, onto=event.onto)
-    forgiven = replace(task.forgiven, deliveries=task.counts.deliveries)
-    return replace(task, stage=Stage.LAND, work=work, forgiven=forgiven)
+    return replace(task, stage=Stage.LAND, work=work, forgiven=_delivered(task))
 
 
 def _counted(counts: Counts, failure: Failure) -> Counts:

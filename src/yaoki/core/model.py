@@ -244,6 +244,7 @@ class Finding:
     pattern: str = ""
     message: str = ""
     items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int | None = None
     output: str = ""
     log: str = ""
@@ -311,6 +312,7 @@ class Failure:
     pattern: str = ""
     check: str = ""
     items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
     output: str = ""
     fingerprint: str = ""
     retry_after: timedelta | None = None

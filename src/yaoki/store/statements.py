@@ -60,8 +60,17 @@ WHERE EXISTS (SELECT 1 FROM tasks t
 ORDER BY r.priority DESC, r.created_ms, r.id
 """
 
-ACTIVE = """
-SELECT id, run_id, holder, epoch, agent, lease_ms, claimed_ms FROM tasks WHERE state = 'ACTIVE'
+ACTIVE = "SELECT id, run_id, holder, epoch FROM tasks WHERE state = 'ACTIVE'"
+
+EXPIRED = """
+SELECT id, holder, epoch, lease_ms, claimed_ms FROM tasks
+WHERE state = 'ACTIVE' AND lease_ms < :now
+"""
+
+# Counted by the database: a claim reads a line per holder and agent, not one per task at work.
+BUSY = """
+SELECT run_id, holder, agent, count(*) AS n FROM tasks
+WHERE state = 'ACTIVE' GROUP BY run_id, holder, agent
 """
 
 EXTEND = """
