@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_policy, a_run, a_spec, an_agent
-from yaoki.core import events
+from yaoki.core import events, model
 from yaoki.core.events import Event, Note, name_of
 from yaoki.core.model import (
     AgentExit,
@@ -23,9 +23,6 @@ from yaoki.core.model import (
     Counts,
     Failure,
     Item,
-    Kind,
-    Policy,
-    RetryRule,
     Spec,
     Work,
 )
@@ -57,31 +54,14 @@ st.register_type_strategy(float, numbers)
 
 def made(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of the class, its free-form parts held to what JSON has."""
-    free = {
-        "inputs": st.dictionaries(words, plain, max_size=3),
-        "failure_summary": st.dictionaries(words, plain, max_size=3),
-        "options": st.dictionaries(words, plain, max_size=3),
-        "file": st.dictionaries(words, plain, max_size=3),
-        "data": st.dictionaries(words, plain, max_size=3),
-        "policy": policies,
-        "why": made_(events.Why) if cls.__annotations__.get("why") == "Why" else words,
-        "spec": made_(Spec),
-        "checks": st.lists(made_(CheckSpec), max_size=2).map(tuple)
-        if cls is Spec
-        else st.dictionaries(words, words, max_size=3),
-        "agents": st.lists(made_(AgentSpec), max_size=2).map(tuple),
-    }
-    names = cls.__dataclass_fields__
-    return st.builds(cls, **{name: how for name, how in free.items() if name in names})
+    free = st.dictionaries(words, plain, max_size=3)
+    open_ = (name for name, how in cls.__annotations__.items() if how == "Mapping[str, Any]")
+    return st.builds(cls, **dict.fromkeys(open_, free))
 
 
-def made_(cls: type[Any]) -> st.SearchStrategy[Any]:
-    return st.deferred(lambda: made(cls))
-
-
-policies = st.builds(
-    Policy, rules=st.dictionaries(st.sampled_from(Kind), st.builds(RetryRule), max_size=3)
-)
+for noun in [*vars(model).values(), *vars(events).values()]:
+    if isinstance(noun, type) and is_dataclass(noun):
+        st.register_type_strategy(noun, made(noun))
 
 
 def through(event: Event, catalogue: Catalogue = EMPTY) -> Event:
@@ -160,7 +140,7 @@ def test_what_stands_at_its_default_is_left_out() -> None:
 
 @pytest.mark.spec("2.6")
 @settings(max_examples=40, deadline=None)
-@given(made_(Spec))
+@given(made(Spec))
 def test_a_specification_comes_back_as_it_was(spec: Spec) -> None:
     data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))
 

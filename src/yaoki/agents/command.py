@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from yaoki.agents.asking import question_in
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of
 from yaoki.agents.logs import ERR, modified_s, tail, written
 from yaoki.agents.result import RESULT, Result, read_result
+from yaoki.agents.structured import Told, read_told, waiting
 from yaoki.core.display import plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import AgentExit, AgentSpec
@@ -31,14 +32,28 @@ QUIET_S = 2.0
 REPEATS_MAX = 25
 RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
+# What a text may add to a structured fact, or to one that says nothing exact.
+REFINING = frozenset({"context", "session", "money"})
+VAGUE = frozenset({"", "unfinished", "unknown"})
+
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|task|attempt|model)\}")
+
+
+def local_now() -> datetime:
+    """In the zone of this machine: some agents tell the time of day without one."""
+    return datetime.now(UTC).astimezone()
 
 
 class CommandAgent:
     """Fills a command line, gives it a reduced environment, and reads what it left."""
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str] = os.environ,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
         self._environ = environ
+        self._now = now
 
     def preflight(self, spec: AgentSpec) -> None:
         if not spec.command:
@@ -65,19 +80,26 @@ class CommandAgent:
         result = read_result(folder)
         errors = plain(tail(folder / ERR, LOG_BYTES_READ))
         lines = error_lines(errors)
+        told = read_told(folder, look.code, self._now())
         return AgentExit(
             code=look.code,
             signal=look.signal,
             ended_by=look.ended_by,
             seconds=look.seconds,
             output_bytes=look.output_bytes,
-            error=_error(errors, result, secrets),
+            error=_error(errors, told, result, secrets),
             question=mask(result.question or _asked(folder, look), secrets),
-            retry_after=result.retry_after or retry_after_of(lines, datetime.now(UTC)),
-            limit=limit_of(lines) or ("rate" if result.retry_after else ""),
+            retry_after=result.retry_after or self._wait(told, lines),
+            limit=_limit(told, lines) or ("rate" if result.retry_after else ""),
             retry_safe=result.retry_safe,
+            session=told.session,
             start_error=look.start_error,
         )
+
+    def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
+        if told.finished:
+            return None
+        return told.retry_after or retry_after_of(lines, self._now())
 
     def question(self, folder: Path) -> str:
         asked = read_result(folder).question
@@ -93,13 +115,15 @@ class CommandAgent:
         if read_result(folder).question:
             return timedelta(0)
         newest = written(folder)[:1]
-        if not newest or newest[0].name != ERR:
+        if not newest:
             return timedelta(0)
+        if newest[0].name != ERR:
+            return waiting(folder)
         lines = [line for line in plain(tail(newest[0], LOG_BYTES_READ)).splitlines() if line]
         told = error_lines("\n".join(lines[-2:]))
         if not told or not limit_of(error_lines("\n".join(lines))):
             return timedelta(0)
-        announced = retry_after_of(told, datetime.now(UTC)) or timedelta(0)
+        announced = retry_after_of(told, self._now()) or timedelta(0)
         repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
         return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
 
@@ -201,10 +225,23 @@ def fill(order: Order, prompt: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------ after
 
 
-def _error(errors: str, result: Result, secrets: tuple[str, ...]) -> str:
+def _limit(told: Told, lines: tuple[str, ...]) -> str:
+    """Structure first, text second; a good end takes back the complaints before it."""
+    if told.finished:
+        return ""
+    spoken = limit_of(lines)
+    return spoken if spoken and (told.limit in VAGUE or spoken in REFINING) else told.limit
+
+
+def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) -> str:
     """The end of the error channel, then what the agent noted, for that is its last word."""
     noted = result.summary if result.status == "failed" else ""
-    parts = (mask(errors, secrets)[-ERROR_CHARS_MAX:], result.defect, mask(noted, secrets))
+    parts = (
+        mask(errors, secrets)[-ERROR_CHARS_MAX:],
+        mask(told.message, secrets),
+        result.defect,
+        mask(noted, secrets),
+    )
     return "\n".join(part.strip() for part in parts if part.strip())
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
+
+from yaoki.agents.resets import wait_in
 
 LINES_READ = 40
 LINE_CHARS_READ = 1000
-WAIT_MAX = timedelta(days=30)
 
 # Time stamps and levels that loggers put before the line itself.
 _PREFIX = re.compile(
@@ -25,12 +25,18 @@ _ERROR_LINE = re.compile(
     r"""(?:
       \[?(?:api|http|request|stream|server|provider|fatal|unexpected)[ _-]?(?:error|status)\b
     | \[?(?:error|fatal|panic)\b\]?[:\s(!]
+    | npm\s(?:err!|error)\s
     | (?:[A-Za-z_]\w{0,60}\.){0,6}
       (?:RateLimit|Quota|TerminalQuota|Authentication|PermissionDenied|API|Http|HTTP|Overloaded
-        |InternalServer|ServiceUnavailable|BadGateway)\w{0,30}(?:Error|Exception)\b
+        |InternalServer|ServiceUnavailable|BadGateway|BadRequest|NotFound|ModelNotFound
+        |ContextWindowExceeded|Permission|ModuleNotFound|Connect|Connection|URL|Timeout
+        |\w{0,20}GoogleGenerativeAI)
+      \w{0,30}(?:Error|Exception)\b
     | http(?:/[\d.]{1,3})?\s\d{3}\b
     | \d{3}\s(?:too\smany\srequests|unauthorized|forbidden|service\sunavailable|bad\sgateway)
     | curl:\s\(\d
+    | ssh:\s
+    | \S{1,100}:\spermission\sdenied\s\(publickey
     | attempt\s\d{1,3}\sfailed\b
     | retrying\s(?:in|after)\s\d
     | retry[-_]after\b
@@ -39,43 +45,74 @@ _ERROR_LINE = re.compile(
     | you\shave\sexhausted\syour\s
     | (?:[\w-]{1,20}\s){0,3}usage\slimit\sreached
     | quota\sexceeded
+    | (?:your\s)?credit\sbalance\sis\stoo\slow
     | invalid\sapi\skey
     | not\slogged\sin\b
+    | no\s(?:conversation|saved\ssession|rollout|previous\ssessions)\sfound\b
+    | session\snot\sfound
+    | --dangerously-skip-permissions\scannot
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 # A bare number proves nothing: "error: expected 401, got 200" is about the agent's own task.
 _STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,6}"
-_RATE = re.compile(
-    _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit|hit your limit",
-    re.IGNORECASE,
+_CONTEXT = (
+    r"context_length_exceeded|prompt is too long|context.?window.{0,20}(?:exceed|full)"
+    r"|maximum context length|exceeds? the maximum number of tokens|ContextWindowExceeded"
+    r"|ran out of room in the model|input token count.{0,40}exceeds|ContextOverflow"
 )
-_AUTH = re.compile(
+_MONEY = (
+    r"insufficient[_ ]quota|credit balance is too low|check your plan and billing"
+    r"|insufficient[_ ](?:credits?|balance|funds)|" + _STATUS + r"402\b|\b402 payment"
+)
+_RATE = (
+    _STATUS + r"429\b|\brate.?limit|too many requests|\bquota\b|usage limit|hit your limit"
+    r"|RESOURCE_EXHAUSTED"
+)
+_SESSION = (
+    r"no (?:conversation|saved session|rollout|previous sessions) found|session not found"
+    r"|no session with|invalid session identifier"
+)
+_AUTH = (
     _STATUS + r"40[13]\b|invalid.{0,12}api.?key|api.?key.{0,12}invalid|\b40[13] (?:unauth|forbid)"
-    r"|authentication.{0,12}(?:fail|error)|not logged in",
-    re.IGNORECASE,
+    r"|authentication.{0,12}(?:fail|error)|not logged in|permission denied \(publickey"
+    r"|PermissionDeniedError|incorrect api key|API_KEY_INVALID|could not read (?:username|password)"
 )
-_OVERLOADED = re.compile(
-    _STATUS + r"(?:500|502|503|504|529)\b|overloaded|service unavailable|bad gateway|high demand"
-    r"|connection error|fetch failed|ECONN(?:RESET|REFUSED)|stream disconnected",
-    re.IGNORECASE,
+_OVERLOADED = (
+    _STATUS + r"(?:408|500|502|503|504|529)\b|overloaded|service unavailable|bad gateway"
+    r"|high demand|connection error|fetch failed|E?CONN(?:ECTION)?[ _]?(?:RESET|REFUSED|ABORTED)"
+    r"|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|socket hang up|stream disconnected|InternalServerError"
+    r"|internal server error|ServiceUnavailableError|BadGatewayError|APIConnectionError"
+    r"|failed to connect|couldn.t connect|could not (?:connect|resolve)|temporary failure in name"
+    r"|connect(?:ion)? ?timed? ?out|APITimeoutError|waiting for network|incomplete json segment"
+    r"|empty reply from server|recv failure|operation timed out|50[0-4] (?:server|internal)"
+    r"|name or service not known|JSON Parse error"
 )
-
+_REQUEST = (
+    _STATUS + r"(?:400|422)\b|invalid_request_error|BadRequestError|INVALID_ARGUMENT|\b400 bad req"
+)
+_NOTFOUND = (
+    _STATUS + r"404\b|\b404 not found|model.{0,80}(?:not found|does not exist)|NotFoundError"
+    r"|cannot find module|no module named|command not found|ENOENT"
+)
+_FORBIDDEN = r"EACCES|\[Errno 13\]|EPERM\b|cannot be used with root|not running in a trusted"
+# The first that a line matches is meant: a 429 may speak of money, a 400 of a prompt too long.
+_WORDS = tuple(
+    (name, re.compile(words, re.IGNORECASE))
+    for name, words in (
+        ("context", _CONTEXT),
+        ("money", _MONEY),
+        ("rate", _RATE),
+        ("session", _SESSION),
+        ("auth", _AUTH),
+        ("overloaded", _OVERLOADED),
+        ("request", _REQUEST),
+        ("forbidden", _FORBIDDEN),
+        ("notfound", _NOTFOUND),
+    )
+)
 _RETRY_AFTER = re.compile(r"retry[-_]after\b", re.IGNORECASE)
-_SECONDS = re.compile(r"retry[-_ ]after[\"']?\s{0,4}[:=]\s{0,4}[\"']?(\d{1,9})\s?(ms\b)?", re.I)
-_HTTP_DATE = re.compile(r"retry[-_ ]after:\s{0,4}(\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT)", re.I)
-_SPAN = re.compile(
-    r"\b(?:retrying|try again|resets?|retry|wait)\s(?:in|after)\s{1,2}((?:\d{1,9}(?:\.\d{1,6})?\s?"
-    r"(?:ms|d|h|m|s)[a-z]{0,7}\s?){1,4})",
-    re.IGNORECASE,
-)
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s?(ms|d|h|m|s)", re.IGNORECASE)
-_INSTANT = re.compile(
-    r"\b(?:resets?|try again) (?:at|after) (\d{4}-\d\d-\d\d[T ][\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d))",
-    re.IGNORECASE,
-)
-_EPOCH = re.compile(r"limit reached\|(\d{10})\b", re.IGNORECASE)
-_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try again in \d", re.I)
 
 
 def error_lines(text: str) -> tuple[str, ...]:
@@ -86,45 +123,44 @@ def error_lines(text: str) -> tuple[str, ...]:
 
 
 def limit_of(lines: Sequence[str]) -> str:
-    """`rate`, `auth`, `overloaded` or nothing: what the last telling line says."""
+    """The word of `AgentExit.limit` that the last telling line stands for, or nothing."""
     for line in reversed(lines):
-        for name, words in (("rate", _RATE), ("auth", _AUTH), ("overloaded", _OVERLOADED)):
-            if words.search(line):
-                return name
+        if word := word_in(line):
+            return word
     # A wait asked for with no other word is a limit all the same.
     return "rate" if any(_RETRY_AFTER.match(line) for line in lines) else ""
 
 
+def word_in(text: str) -> str:
+    """What a text that is known to be an error says."""
+    text = text[: 4 * LINE_CHARS_READ]
+    word = next((name for name, words in _WORDS if words.search(text)), "")
+    # Who names a wait means to answer again, whatever is said of plans and billing.
+    return "rate" if word == "money" and _NAMES_WAIT.search(text) else word
+
+
+def word_of(status: int | None, text: str = "") -> str:
+    """An HTTP status, refined by its text: 400 may be a prompt too long, 429 an empty purse."""
+    told = word_in(text)
+    if status is None or told in {"context", "money", "session"}:
+        return told
+    return _OF_STATUS.get(status) or ("overloaded" if 500 <= status <= 599 else "unknown")
+
+
+_OF_STATUS = {
+    400: "request",
+    401: "auth",
+    402: "money",
+    403: "auth",
+    404: "notfound",
+    408: "overloaded",
+    413: "context",
+    422: "request",
+    429: "rate",
+}
+
+
 def retry_after_of(lines: Sequence[str], now: datetime) -> timedelta | None:
     """The wait the service asked for, from the last line that names one."""
-    for line in reversed(lines):
-        wait = _wait(line, now)
-        if wait is not None:
-            return min(max(wait, timedelta(0)), WAIT_MAX)
-    return None
-
-
-def _wait(line: str, now: datetime) -> timedelta | None:
-    if hit := _HTTP_DATE.search(line):
-        return _until(parsedate_to_datetime(hit[1]), now)
-    if hit := _SECONDS.search(line):
-        return timedelta(seconds=int(hit[1]) * (0.001 if hit[2] else 1.0))
-    if hit := _EPOCH.search(line):
-        return _until(datetime.fromtimestamp(int(hit[1]), UTC), now)
-    if hit := _INSTANT.search(line):
-        return _until(_instant(hit[1]), now)
-    if hit := _SPAN.search(line):
-        parts = _PART.findall(hit[1])
-        return timedelta(seconds=sum(float(n) * _UNIT_S[unit.lower()] for n, unit in parts))
-    return None
-
-
-def _until(instant: datetime | None, now: datetime) -> timedelta | None:
-    return None if instant is None else instant - now
-
-
-def _instant(words: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(words)
-    except ValueError:
-        return None
+    waits = (wait_in(line, now) for line in reversed(lines))
+    return next((wait for wait in waits if wait is not None), None)

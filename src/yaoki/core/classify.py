@@ -46,7 +46,32 @@ FATAL: Mapping[str, Fatal] = {
         "a command or file that is needed is not there",
         ("check the name and the path", "install what is missing"),
     ),
+    "REQUEST_REFUSED": Fatal(
+        "the agent's service refused the request as malformed",
+        ("check the agent's model and options", "update the agent"),
+    ),
 }
+
+# What `AgentExit.limit` says when it explains a failing check: mends itself, or never does.
+_PASSING: Mapping[str, tuple[Kind, str]] = {
+    "rate": (Kind.RATE_LIMIT, "the agent's service answered with a rate limit"),
+    "overloaded": (Kind.TRANSIENT_ERROR, "the agent's service was overloaded or out of reach"),
+    "session": (Kind.TRANSIENT_ERROR, "the agent's conversation is gone; the next try begins anew"),
+}
+# A wrong name, a bad request: such agents fail before they change anything, so these words explain
+# only that nothing was done.
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    "request": ("REQUEST_REFUSED", FATAL["REQUEST_REFUSED"].message),
+    "notfound": ("RESOURCE_NOT_FOUND", "the agent, its model or a file it needs is not there"),
+    "forbidden": ("PERMISSION_DENIED", "the agent may not run or read what it needs"),
+}
+_CUT: Mapping[str, str] = {
+    "context": "the conversation grew too long for the agent's model",
+    "turns": "the agent was cut off by its own bound on turns, cost or length",
+    "unfinished": "the agent ended without a last word",
+}
+# A shell tells a death by signal as 128 + its number: these signals end a process.
+_SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 15, 24, 25, 31))
 
 
 def failed(
@@ -95,9 +120,8 @@ def before_verify(exit_: AgentExit) -> Failure | None:
         code = "PERMISSION_DENIED" if "ermission" in exit_.start_error else "RESOURCE_NOT_FOUND"
         return fatal(code, f"the agent did not start: {exit_.start_error}")
     if not exit_.retry_safe:
-        said = exit_.error.strip().splitlines()
-        why = said[-1] if said else "no reason given"
-        failure = failed(Kind.ESCALATE_REQUIRED, f"the agent reported retry_safe: false: {why}")
+        words = f"the agent reported retry_safe: false: {_said(exit_)}"
+        failure = failed(Kind.ESCALATE_REQUIRED, words)
         return Failure(
             failure.kind, failure.message, fingerprint=failure.fingerprint, retry_safe=False
         )
@@ -113,18 +137,12 @@ def of_exit(exit_: AgentExit) -> Failure | None:
         return failed(Kind.TIMEOUT, _timeout_words(exit_))
     if exit_.ended_by == "output":
         return failed(Kind.RESOURCE_EXHAUSTED, f"the agent wrote {exit_.output_bytes} bytes")
-    if exit_.limit == "rate":
-        failure = failed(Kind.RATE_LIMIT, "the agent's service answered with a rate limit")
-        return Failure(
-            failure.kind,
-            failure.message,
-            fingerprint=failure.fingerprint,
-            retry_after=exit_.retry_after,
-        )
+    if exit_.limit in _PASSING:
+        return replace(failed(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
     if exit_.limit == "auth":
         return fatal("AUTHENTICATION_FAILED", FATAL["AUTHENTICATION_FAILED"].message)
-    if exit_.limit == "overloaded":
-        return failed(Kind.TRANSIENT_ERROR, "the agent's service was overloaded or out of reach")
+    if exit_.limit == "money":
+        return failed(Kind.RESOURCE_EXHAUSTED, "the agent's account has no money or credit left")
     if exit_.ended_by == "waiting":
         return failed(Kind.TRANSIENT_ERROR, "the agent kept waiting for its service")
     return None
@@ -146,8 +164,33 @@ def of_nothing(exit_: AgentExit) -> Failure:
         return fatal(code, f"the agent's command ended with exit code {exit_.code}")
     if exit_.signal is not None:
         return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {exit_.signal}")
+    if exit_.limit in _CUT:
+        words = f"nothing was changed: {_CUT[exit_.limit]}"
+        return failed(Kind.INCOMPLETE, words, pattern="no-change")
+    if exit_.limit:
+        return _refused(exit_)
+    if exit_.code in _SHELL_DEATHS:
+        return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {exit_.code - 128}")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
     return failed(Kind.INCOMPLETE, f"nothing was changed{ended}", pattern="no-change")
+
+
+def _refused(exit_: AgentExit) -> Failure:
+    """The agent said that it failed.  What no rule explains is not retried: a person decides."""
+    if exit_.limit in _REFUSED:
+        return fatal(*_REFUSED[exit_.limit])
+    if exit_.limit == "denied":
+        return failed(Kind.ESCALATE_REQUIRED, _said(exit_))
+    failure = failed(
+        Kind.ESCALATE_REQUIRED, f"the agent failed as no rule explains: {_said(exit_)}"
+    )
+    return replace(failure, reason=Reason.UNKNOWN)
+
+
+def _said(exit_: AgentExit) -> str:
+    """The last line of its error channel."""
+    lines = exit_.error.strip().splitlines()
+    return lines[-1] if lines else "no reason given"
 
 
 def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
@@ -161,8 +204,29 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
             transient=finding.transient,
             code="" if finding.transient else "RESOURCE_NOT_FOUND",
         )
-    known = of_exit(exit_) if exit_ is not None else None
-    return known or _of_finding(finding)
+    if exit_ is None:
+        return _of_finding(finding)
+    known = of_exit(exit_)
+    if known is not None and not _overstated(known, exit_):
+        return known
+    return _cut_off(_of_finding(finding), exit_)
+
+
+def _overstated(known: Failure, exit_: AgentExit) -> bool:
+    """Work was left and the agent ended well: words alone do not make that a fatal end.
+
+    Taking a passing limit for the cause costs one try; a fatal one would stop the task.
+    """
+    return known.kind is Kind.FATAL_ERROR and exit_.code == 0 and not exit_.ended_by
+
+
+def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:
+    """Half of the work is not bad work: what failed is told, as incomplete."""
+    if exit_.limit not in _CUT or failure.kind is not Kind.QUALITY_FAILURE:
+        return failure
+    kind, words = Kind.INCOMPLETE, f"{_CUT[exit_.limit]}; {failure.message}"
+    mark = fingerprint(kind.value, failure.pattern, failure.check, words, failure.items)
+    return replace(failure, kind=kind, message=words, fingerprint=mark)
 
 
 def _of_finding(finding: Finding) -> Failure:

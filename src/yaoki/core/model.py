@@ -283,6 +283,12 @@ class AgentExit:
 
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
     tail of its error channel; `question` what it asked.
+
+    `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
+    reach), session (the conversation is gone), request (refused as malformed), notfound,
+    forbidden, context (too long for the model), turns (its own bound), unfinished (it ended
+    without a last word), denied (it was not allowed to go on), unknown (it failed as no rule
+    explains).
     """
 
     code: int | None = None
@@ -300,7 +306,7 @@ class AgentExit:
 
     @property
     def clean(self) -> bool:
-        return self.code == 0 and not self.ended_by and not self.start_error
+        return self.code == 0 and not (self.ended_by or self.start_error or self.limit)
 
 
 @dataclass(frozen=True, slots=True)

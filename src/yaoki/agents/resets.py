@@ -1,0 +1,155 @@
+"""When a service says it may be asked again: spans, dates, epochs and times of day.
+
+The clock is an argument; a time of day without a zone is read in the zone of that clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from email.utils import parsedate_to_datetime
+from zoneinfo import ZoneInfo
+
+WAIT_MAX = timedelta(days=30)
+# "Resets at 3pm", read at one second past three, does not mean tomorrow.
+JUST_PASSED = timedelta(minutes=10)
+
+_AFTER = r"retry[-_ ]?after(?:[-_ ]?(?P<ms>ms))?[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+_SECONDS = re.compile(_AFTER + r"(?P<n>\d{1,9}(?:\.\d{1,6})?)\s?(?P<unit>ms\b)?", re.I)
+_HTTP_DATE = re.compile(
+    _AFTER + r"(?P<date>\w{3,9}, \d\d[ -]\w{3}[ -]\d{2,4} [\d:]{8} GMT|"
+    r"\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})",
+    re.I,
+)
+_EPOCH = re.compile(
+    r"(?:limit reached\||resets?[-_ ]?at[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+    r"|ratelimit-reset\w{0,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?)(?P<n>\d{13}|\d{10})(?!\d)",
+    re.I,
+)
+_BEFORE_INSTANT = r"(?:resets?|again|retry|until|ratelimit[a-z-]{0,30}-reset)"
+_INSTANT = re.compile(
+    rf"\b{_BEFORE_INSTANT}[-_ \"':=]{{0,6}}(?:at|after|on)?[-_ \"':=]{{0,6}}"
+    r"(?P<at>\d{4}-\d\d-\d\d[T ][\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d))",
+    re.I,
+)
+# Compact forms such as 5h12m3s have no word boundary between their parts.
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(ms|d|h|m|s)", re.I)
+_SPAN = re.compile(
+    r"(?:\b(?:retry(?:ing)?|again|resets?|wait(?:ing)?|available)(?: (?:in|after|for))?"
+    r"|retry[-_]?delay[\"']?\s{0,4}[:=]|ratelimit-reset[a-z-]{0,20}\s{0,4}:)"
+    r"[\s\"']{1,3}(?P<span>(?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|[dhms])[a-z]{0,11}(?:,? and |, |\s)?"
+    r"){1,4})",
+    re.I,
+)
+_CLOCK = re.compile(
+    r"\b(?:resets?|again|until)(?: (?:at|on|after))? "
+    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? "
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?: ?(?P<half>[ap])\.?m\b\.?)?"
+    r"(?: ?\(?(?P<zone>UTC|GMT|[A-Z][A-Za-z_]{2,20}/[A-Za-z_/+-]{2,30})\)?)?",
+    re.I,
+)
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def wait_in(line: str, now: datetime) -> timedelta | None:
+    """The wait this line asks for; None when it names none or the time has passed.
+
+    Exact forms first: an epoch, `Retry-After`, an instant, a span, a time of day.
+    """
+    for read in _FORMS:
+        wait = read(line, now)
+        if wait is not None:
+            return min(wait, WAIT_MAX) if wait >= timedelta(0) else None
+    return None
+
+
+def until_epoch(number: float, now: datetime) -> timedelta | None:
+    """From an epoch in seconds or milliseconds; None when that is no time or has passed."""
+    seconds = number / 1000 if number > 1e11 else number
+    if not 1e9 <= seconds < 1e11:
+        return None
+    wait = datetime.fromtimestamp(seconds, UTC) - now
+    return min(wait, WAIT_MAX) if wait > timedelta(0) else None
+
+
+def _epoch(line: str, now: datetime) -> timedelta | None:
+    hit = _EPOCH.search(line)
+    return until_epoch(int(hit["n"]), now) if hit else None
+
+
+def _http_date(line: str, now: datetime) -> timedelta | None:
+    hit = _HTTP_DATE.search(line)
+    if hit is None:
+        return None
+    try:
+        date = parsedate_to_datetime(hit["date"])
+    except (ValueError, OverflowError):
+        return None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)) - now
+
+
+def _seconds(line: str, _now: datetime) -> timedelta | None:
+    hit = _SECONDS.search(line)
+    if hit is None:
+        return None
+    return timedelta(seconds=float(hit["n"]) * (0.001 if hit["ms"] or hit["unit"] else 1.0))
+
+
+def _instant(line: str, now: datetime) -> timedelta | None:
+    hit = _INSTANT.search(line)
+    try:
+        return datetime.fromisoformat(hit["at"]) - now if hit else None
+    except ValueError:
+        return None
+
+
+def _span(line: str, _now: datetime) -> timedelta | None:
+    hit = _SPAN.search(line)
+    if hit is None:
+        return None
+    parts = _PART.findall(hit["span"])
+    return timedelta(seconds=sum(float(n) * _UNIT_S[unit.lower()] for n, unit in parts))
+
+
+def _clock(line: str, now: datetime) -> timedelta | None:
+    hit = _CLOCK.search(line)
+    if hit is None or (hit["minute"] is None and hit["half"] is None):
+        return None
+    hour = int(hit["hour"])
+    if hit["half"]:
+        hour = hour % 12 + (12 if hit["half"].lower() == "p" else 0)
+    try:
+        here = now.astimezone(_zone(hit["zone"]) if hit["zone"] else now.tzinfo)
+        then = here.replace(hour=hour, minute=int(hit["minute"] or 0), second=0, microsecond=0)
+        return (_dated(then, hit, here) if hit["month"] else _next(then, here)) - here
+    except (ValueError, KeyError, OSError):
+        return None  # no such time, or no such zone: a guess would be worse than our own backoff
+
+
+def _next(then: datetime, here: datetime) -> datetime:
+    """The next time the clock shows this; a moment ago still counts, as a time that has passed."""
+    return then if here - then <= JUST_PASSED else then + timedelta(days=1)
+
+
+def _dated(then: datetime, hit: re.Match[str], here: datetime) -> datetime:
+    month = _MONTHS.index(hit["month"].lower()) + 1
+    dated = then.replace(month=month, day=int(hit["day"]), year=int(hit["year"] or here.year))
+    late = hit["year"] is None and here - dated > timedelta(days=180)
+    return dated.replace(year=dated.year + 1) if late else dated
+
+
+def _zone(name: str) -> tzinfo:
+    return UTC if name.upper() in {"UTC", "GMT"} else ZoneInfo(name)
+
+
+_FORMS: tuple[Callable[[str, datetime], timedelta | None], ...] = (
+    _epoch,
+    _http_date,
+    _seconds,
+    _instant,
+    _span,
+    _clock,
+)

@@ -1,0 +1,8 @@
+"""What known agents say of their own end, read from their structured output."""
+
+from __future__ import annotations
+
+from yaoki.agents.structured.reading import known_agent, read_told, waiting
+from yaoki.agents.structured.told import Told
+
+__all__ = ["Told", "known_agent", "read_told", "waiting"]

@@ -1,0 +1,211 @@
+"""The small language of templates: two styles in, the engine's syntax out.
+
+Only loops, conditions, names and a few filters are let through.  Nothing can be called,
+repeated or built, because the engine counts steps but not bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaoki.errors import TemplateInvalid
+
+FILTERS = frozenset(
+    {
+        *("fence", "clip", "bullets", "join", "length", "count", "default", "d"),
+        *("first", "last", "lower", "upper", "trim"),
+    }
+)
+STATEMENTS = frozenset({"for", "if", "elif", "else", "endfor", "endif"})
+KEYWORDS = frozenset({*STATEMENTS, "in", "and", "or", "not", "is"})
+
+_TAG = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{#.*?#\}", re.DOTALL)
+_OPEN = re.compile(r"\{\{|\{%|\{#")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LITERAL = re.compile(r"\d+|\"[^\"\\]*\"|'[^'\\]*'")
+_TOKEN = re.compile(
+    rf"\s*({_WORD.pattern}|{_LITERAL.pattern}|==|!=|<=|>=|[<>.,|()\[\]])", re.ASCII
+)
+_SEED = re.compile(r"\{\{\s*(?:[#/]|else\s*\}\}|this\b)")
+_SEED_OPEN = re.compile(r"\{\{\s*#(each|if)\s+([A-Za-z_][\w.]*)\s*\}\}")
+_SEED_CLOSE = re.compile(r"\{\{\s*/(each|if)\s*\}\}")
+_SEED_ELSE = re.compile(r"\{\{\s*else\s*\}\}")
+_SEED_NAME = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One piece between braces, where it begins, and whether that is inside a code fence."""
+
+    text: str
+    start: int
+    line: int
+    fenced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The body in the engine's syntax; lines stay where they were."""
+
+    code: str
+    lines: dict[str, int]
+
+
+def convert(label: str, body: str, lines_before: int = 0) -> Converted:
+    """The body for the engine, and the first line at which each word is used."""
+    tags = list(_tags(label, body, lines_before))
+    seed = _style(label, tags)
+    if seed:
+        _balanced(label, tags)
+    made, lines, last = [], dict[str, int](), 0
+    for tag in tags:
+        text = _from_seed(label, tag) if seed else tag.text
+        if not text.startswith("{#"):
+            for word in _words(label, text, tag.line):
+                lines.setdefault(word, tag.line)
+        made += [body[last : tag.start], _kept_inside(text) if tag.fenced else text]
+        last = tag.start + len(tag.text)
+    return Converted("".join((*made, body[last:])), lines)
+
+
+# ------------------------------------------------------------------ finding
+
+
+def _tags(label: str, body: str, before: int) -> Iterator[Tag]:
+    fenced = _fenced_spans(body)
+    last = 0
+    for hit in _TAG.finditer(body):
+        _none_open(label, body, last, hit.start(), before)
+        line = body.count("\n", 0, hit.start()) + 1 + before
+        inside = any(start <= hit.start() < end for start, end in fenced)
+        yield Tag(hit[0], hit.start(), line, inside)
+        last = hit.end()
+    _none_open(label, body, last, len(body), before)
+
+
+def _none_open(label: str, body: str, start: int, end: int, before: int) -> None:
+    """What our eyes miss, the engine must not see."""
+    found = _OPEN.search(body, start, end)
+    if found:
+        line = body.count("\n", 0, found.start()) + 1 + before
+        raise TemplateInvalid(label, line, f"{found[0]} is not closed, or braces stand inside")
+
+
+def _fenced_spans(body: str) -> list[tuple[int, int]]:
+    """Where the template itself opened a code fence."""
+    spans, bar, opened, at = [], "", 0, 0
+    for line in body.splitlines(keepends=True):
+        hit = _FENCE.match(line)
+        if hit and not bar:
+            bar, opened = hit[1], at
+        elif hit and hit[1].startswith(bar) and not hit[2].strip():
+            spans.append((opened, at))
+            bar = ""
+        at += len(line)
+    return [*spans, (opened, at)] if bar else spans
+
+
+# ------------------------------------------------------------------ the seeds' style
+
+
+def _style(label: str, tags: list[Tag]) -> bool:
+    """Is the body in the style of `{{#each xs}}`?  Both in one file is an error."""
+    seed = [tag for tag in tags if _SEED.match(tag.text)]
+    ours = [tag for tag in tags if not tag.text.startswith("{{") or "|" in tag.text]
+    if seed and ours:
+        line = max(seed[0].line, ours[0].line)
+        raise TemplateInvalid(label, line, "{{#each}} and {% for %} styles are mixed in one file")
+    return bool(seed)
+
+
+def _balanced(label: str, tags: list[Tag]) -> None:
+    opened: list[tuple[str, int]] = []
+    for tag in tags:
+        if hit := _SEED_OPEN.fullmatch(tag.text):
+            opened.append((hit[1], tag.line))
+        elif hit := _SEED_CLOSE.fullmatch(tag.text):
+            if not opened or opened.pop()[0] != hit[1]:
+                raise TemplateInvalid(label, tag.line, f"{tag.text} closes nothing")
+    if opened:
+        raise TemplateInvalid(label, opened[-1][1], f"{{{{#{opened[-1][0]}}}}} is not closed")
+
+
+def _from_seed(label: str, tag: Tag) -> str:
+    if hit := _SEED_OPEN.fullmatch(tag.text):
+        if hit[1] == "each":
+            return f"{{% for this in {hit[2]} %}}"
+        # A condition is how one asks whether a detail is there at all.
+        return f"{{% if {hit[2]} is defined and {hit[2]} %}}"
+    if hit := _SEED_CLOSE.fullmatch(tag.text):
+        return "{% endfor %}" if hit[1] == "each" else "{% endif %}"
+    if _SEED_ELSE.fullmatch(tag.text):
+        return "{% else %}"
+    if _SEED_NAME.fullmatch(tag.text):
+        return tag.text
+    raise TemplateInvalid(label, tag.line, f"{tag.text[:60]} is not understood")
+
+
+# ------------------------------------------------------------------ what is let through
+
+
+def _words(label: str, tag: str, line: int) -> Iterator[str]:
+    """Every word of a tag, once the whole of it is known to be harmless."""
+    inner = tag[2:-2].removeprefix("-").removesuffix("-")
+    tokens = list(_tokens(label, inner, line))
+    if tag.startswith("{%") and (not tokens or tokens[0] not in STATEMENTS):
+        allowed = ", ".join(sorted(STATEMENTS))
+        raise TemplateInvalid(label, line, f"{tag[:60]} is not allowed; allowed are {allowed}")
+    for n, token in enumerate(tokens):
+        why = _refused(tokens, n)
+        if why:
+            raise TemplateInvalid(label, line, why)
+        if _WORD.fullmatch(token) and (n == 0 or tokens[n - 1] not in {".", "|"}):
+            yield token
+
+
+def _tokens(label: str, inner: str, line: int) -> Iterator[str]:
+    at, end = 0, len(inner.rstrip())
+    while at < end:
+        hit = _TOKEN.match(inner, at)
+        if hit is None:
+            rest = inner[at:].strip()[:20]
+            raise TemplateInvalid(label, line, f"{rest!r} is not allowed in a template")
+        yield hit[1]
+        at = hit.end()
+
+
+def _refused(tokens: list[str], n: int) -> str:
+    token, before = tokens[n], tokens[n - 1] if n else ""
+    if before == "|" and token not in FILTERS:
+        return f"unknown filter {token!r}; known are {', '.join(sorted(FILTERS))}"
+    named = bool(_WORD.fullmatch(before)) and before not in KEYWORDS
+    if token == "[" and not named and before not in {"]", ")"}:
+        return "lists cannot be written in a template"
+    if token == "(" and (named or before in {")", "]"}):
+        return "" if tokens[n - 2 : n - 1] == ["|"] and _literals(tokens[n + 1 :]) else _NO_CALLS
+    if token == "," and "|" not in tokens[:n]:
+        return "lists cannot be written in a template"
+    return ""
+
+
+_NO_CALLS = "nothing can be called in a template; a filter takes plain numbers and words"
+
+
+def _literals(tokens: list[str]) -> bool:
+    """Do the arguments of a filter consist of numbers and quoted words alone?"""
+    inside = tokens[: tokens.index(")")] if ")" in tokens else tokens
+    return all(token == "," or _LITERAL.fullmatch(token) for token in inside)
+
+
+def _kept_inside(tag: str) -> str:
+    """A value printed inside the template's own fence must not close it."""
+    if not tag.startswith("{{"):
+        return tag
+    inner = tag[2:-2]
+    left = "-" if inner.startswith("-") else ""
+    right = "-" if inner.endswith("-") and len(inner) > 1 else ""
+    expression = inner.removeprefix("-").removesuffix("-")
+    return f"{{{{{left} ({expression}) | inside {right}}}}}"
