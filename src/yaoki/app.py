@@ -183,6 +183,7 @@ class App:
             slots=slots,
             lease=lease,
             heartbeat=timedelta(seconds=limits.heartbeat_s),
+            park=timedelta(seconds=self.settings.retry.rate_limit_wait_max_s),
             rests=self.closing.rests,
             scan=self.scan,
         )

@@ -4,6 +4,7 @@ YaokiError                   anything we explain to a person; carries a hint
 ├── PlanInvalid              a plan or a settings file is refused (exit 2)
 │   └── NeedsCircle          tasks need each other in a circle
 ├── SettingsInvalid          yaoki.toml is refused (exit 2)
+├── TemplateInvalid          a prompt template is refused (exit 2)
 ├── Refused                  asked for something that cannot be now (exit 6)
 │   ├── LeaseLost            the caller's claim was superseded
 │   ├── OverLimit            a queue, a text or a disk is full
@@ -65,6 +66,16 @@ class SettingsInvalid(YaokiError):
     def __init__(self, sentence: str, *, hint: str = "", defects: Sequence[str] = ()) -> None:
         super().__init__(sentence, hint=hint)
         self.defects = tuple(defects)
+
+
+class TemplateInvalid(YaokiError):
+    """A prompt template cannot be used: which file, which line, why."""
+
+    exit_code = 2
+
+    def __init__(self, file: str, line: int, why: str) -> None:
+        super().__init__(f"{file}:{line}: {why}", hint="yaoki prompts show; docs/guides/prompts.md")
+        self.file, self.line, self.why = file, line, why
 
 
 class Refused(YaokiError):

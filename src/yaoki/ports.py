@@ -305,6 +305,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """An account whose service asked to wait; `probe` is the task that tries first after that."""
+
+    name: str
+    until: datetime
+    why: str
+    probe: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Beat:
     """What a heartbeat learned: claims that were lost, and tasks a person wants cancelled."""
 
@@ -351,6 +361,7 @@ class Store(Protocol):
     def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]: ...
     def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
     def cancel_wanted(self) -> frozenset[TaskId]: ...
+    def accounts(self) -> list[Account]: ...
     def audit(self, run_id: RunId) -> list[str]: ...
 
     def note(

@@ -200,10 +200,13 @@ def test_a_named_wait_may_be_shorter_than_ours() -> None:
 
 
 @pytest.mark.spec("5.4")
-def test_a_named_wait_has_a_bound_of_its_own() -> None:
-    named = a_failure(Kind.RATE_LIMIT, retry_after=48 * HOUR)
+def test_a_long_named_wait_parks_the_task_until_that_date() -> None:
+    for hours, strategy in ((6, "continue"), (48, "park")):
+        named = a_failure(Kind.RATE_LIMIT, retry_after=hours * HOUR)
 
-    assert decide_retry(failed_before(), named, 1, 0.5).delay == 6 * HOUR
+        decision = decide_retry(failed_before(), named, 1, 0.5)
+
+        assert (decision.delay, decision.strategy) == (hours * HOUR, strategy)
 
 
 @pytest.mark.spec("5.4")

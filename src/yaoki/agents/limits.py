@@ -26,6 +26,7 @@ _ERROR_LINE = re.compile(
       \[?(?:api|http|request|stream|server|provider|fatal|unexpected)[ _-]?(?:error|status)\b
     | \[?(?:error|fatal|panic)\b\]?[:\s(!]
     | npm\s(?:err!|error)\s
+    | TypeError:\sfetch\sfailed
     | (?:[A-Za-z_]\w{0,60}\.){0,6}
       (?:RateLimit|Quota|TerminalQuota|Authentication|PermissionDenied|API|Http|HTTP|Overloaded
         |InternalServer|ServiceUnavailable|BadGateway|BadRequest|NotFound|ModelNotFound
@@ -93,7 +94,7 @@ _REQUEST = (
 )
 _NOTFOUND = (
     _STATUS + r"404\b|\b404 not found|model.{0,80}(?:not found|does not exist)|NotFoundError"
-    r"|cannot find module|no module named|command not found|ENOENT"
+    r"|cannot find module|no module named|spawn \S{1,200} ENOENT"
 )
 _FORBIDDEN = r"EACCES|\[Errno 13\]|EPERM\b|cannot be used with root|not running in a trusted"
 # The first that a line matches is meant: a 429 may speak of money, a 400 of a prompt too long.

@@ -143,7 +143,7 @@ def of_exit(exit_: AgentExit) -> Failure | None:
         return fatal("AUTHENTICATION_FAILED", FATAL["AUTHENTICATION_FAILED"].message)
     if exit_.limit == "money":
         return failed(Kind.RESOURCE_EXHAUSTED, "the agent's account has no money or credit left")
-    if exit_.ended_by == "waiting":
+    if exit_.ended_by == "waiting" and exit_.limit not in _REFUSED:
         return failed(Kind.TRANSIENT_ERROR, "the agent kept waiting for its service")
     return None
 
@@ -159,32 +159,29 @@ def of_nothing(exit_: AgentExit) -> Failure:
     known = of_exit(exit_)
     if known is not None:
         return known
+    if exit_.limit in _REFUSED:
+        return fatal(*_REFUSED[exit_.limit])
     if exit_.code in {126, 127}:
         code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
         return fatal(code, f"the agent's command ended with exit code {exit_.code}")
-    if exit_.signal is not None:
-        return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {exit_.signal}")
-    if exit_.limit in _CUT:
-        words = f"nothing was changed: {_CUT[exit_.limit]}"
-        return failed(Kind.INCOMPLETE, words, pattern="no-change")
-    if exit_.limit:
-        return _refused(exit_)
-    if exit_.code in _SHELL_DEATHS:
-        return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {exit_.code - 128}")
+    if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
+        number = exit_.signal or (exit_.code or 0) - 128
+        return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {number}")
+    if exit_.limit and exit_.limit not in _CUT:
+        return _for_a_person(exit_)
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
-    return failed(Kind.INCOMPLETE, f"nothing was changed{ended}", pattern="no-change")
+    words = f"nothing was changed{ended}"
+    if exit_.limit:
+        words = f"{words}; {_CUT[exit_.limit]}"
+    return failed(Kind.INCOMPLETE, words, pattern="no-change")
 
 
-def _refused(exit_: AgentExit) -> Failure:
-    """The agent said that it failed.  What no rule explains is not retried: a person decides."""
-    if exit_.limit in _REFUSED:
-        return fatal(*_REFUSED[exit_.limit])
+def _for_a_person(exit_: AgentExit) -> Failure:
+    """It was not allowed to go on, or failed as no rule explains: not retried, a person decides."""
     if exit_.limit == "denied":
         return failed(Kind.ESCALATE_REQUIRED, _said(exit_))
-    failure = failed(
-        Kind.ESCALATE_REQUIRED, f"the agent failed as no rule explains: {_said(exit_)}"
-    )
-    return replace(failure, reason=Reason.UNKNOWN)
+    words = f"the agent failed as no rule explains: {_said(exit_)}"
+    return replace(failed(Kind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)
 
 
 def _said(exit_: AgentExit) -> str:
@@ -213,11 +210,12 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
 
 
 def _overstated(known: Failure, exit_: AgentExit) -> bool:
-    """Work was left and the agent ended well: words alone do not make that a fatal end.
+    """Work was left and the agent ended well: of all words only a rate limit still explains it.
 
-    Taking a passing limit for the cause costs one try; a fatal one would stop the task.
+    A refused key or a network error that some tool met on the way would stop the task, or repeat
+    it without telling the agent what failed.
     """
-    return known.kind is Kind.FATAL_ERROR and exit_.code == 0 and not exit_.ended_by
+    return exit_.code == 0 and not exit_.ended_by and known.kind is not Kind.RATE_LIMIT
 
 
 def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:

@@ -194,6 +194,7 @@ class AgentSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     model: str = ""
+    account: str = ""
     concurrency: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -8,6 +8,8 @@ from datetime import timedelta
 from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task
 
 FALLBACK = timedelta(seconds=1)
+# A date further away than this is a mistake of whoever named it.
+WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
 
 
@@ -178,13 +180,15 @@ def _again(
             failure, current, most, "4.6", said, "another failure, other work, or another agent"
         )
     wait, source = _wait(task, failure, current + 1, chance)
+    if wait > task.spec.policy.rate_limit_wait_max:
+        strategy = "park"
     return Decision(
         "RETRY",
         failure.kind,
         current,
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
-        "5.1" if strategy == "continue" else "4.6",
+        {"continue": "5.1", "park": "5.4"}.get(strategy, "4.6"),
         f"a {failure.kind} count of {most} would ask a person{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
@@ -201,11 +205,10 @@ def _next_step(task: Task, failure: Failure, same: int) -> str:
 
 
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
-    """A wait the other side named replaces ours, up to a bound of its own."""
+    """A wait the other side named replaces ours; a long one parks the task until that date."""
     policy = task.spec.policy
     if failure.retry_after is not None:
-        named = max(timedelta(0), min(failure.retry_after, policy.rate_limit_wait_max))
-        return named, "Retry-After"
+        return max(timedelta(0), min(failure.retry_after, WAIT_MAX)), "Retry-After"
     backoff = policy.rules[failure.kind].backoff
     return delay(backoff, tries, chance), f"{backoff.type} backoff"
 

@@ -60,6 +60,7 @@ class Pool:
         slots: int,
         lease: timedelta,
         heartbeat: timedelta,
+        park: timedelta,
         rests: Callable[[RunId], bool],
         scan: Callable[[], None],
     ) -> None:
@@ -69,6 +70,7 @@ class Pool:
         self._slots_max = slots
         self._lease = lease
         self._heartbeat = heartbeat
+        self._park = park
         self._rests = rests
         self._scan = scan
         self._state = _State()
@@ -101,7 +103,12 @@ class Pool:
         if self.stop.drain:
             return True
         resting = [self._rests(run_id) for run_id in runs]
-        return all(resting)
+        return all(resting) or self._parked(runs)
+
+    def _parked(self, runs: Sequence[RunId]) -> bool:
+        """Everything left waits for a date too far away to wait for in the foreground."""
+        due = self._store.next_due(runs)
+        return due is not None and due - self._clock.now() > self._park
 
     def _fill(self, runs: Sequence[RunId]) -> None:
         free = self._slots_max - len(self._state.slots)

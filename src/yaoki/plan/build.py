@@ -97,6 +97,7 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
         env=dict(agent.env),
         pass_env=tuple(agent.pass_env),
         model=agent.model,
+        account=agent.account,
         concurrency=agent.concurrency,
         options=dict(agent.options),
     )

@@ -127,6 +127,7 @@ class AgentModel(Strict):
         [], description="variables handed on from the worker; * stands for any part"
     )
     model: str = Field("", description="fills {model}")
+    account: str = Field("", description="who is billed; agents of one account share its limits")
     concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
     options: dict[str, Any] = Field({}, description="what the preset takes besides")
 

@@ -50,27 +50,40 @@ class Search:
         self._project, self._language, self._stem = project, language, stem
         self.steps: list[str] = []
 
-    def find(self, adaptations: Iterable[str]) -> Hit | None:
-        for adaptation in adaptations:
-            if adaptation and not PART.fullmatch(adaptation):
-                self.steps.append(f"{adaptation[:80]!r} cannot be part of a path")
-                continue
-            for hit in self.candidates(adaptation):
-                there = hit.file.exists() or hit.file.is_symlink()
+    def find(self, levels: Iterable[Sequence[str]]) -> Hit | None:
+        """The first file there is, level by level; on a level the project's files come first."""
+        for level in levels:
+            for hit in self._candidates([name for name in level if self._speakable(name)]):
+                there = _stands(hit.file)
                 self.steps.append(f"{hit.label}: {'used' if there else 'absent'}")
                 if there:
                     return hit
         self.steps.append("built-in words: used")
         return None
 
-    def candidates(self, adaptation: str) -> Iterator[Hit]:
-        path = relative(adaptation, self._stem)
-        if self._project is not None:
-            own = f"{self._language}/{path}"
-            yield Hit(f"project/{own}", self._project / own, self._project)
-            yield Hit(f"project/{path}", self._project / path, self._project)
-        yield self.shipped(path)
+    def _speakable(self, adaptation: str) -> bool:
+        fits = not adaptation or PART.fullmatch(adaptation) is not None
+        if not fits:
+            self.steps.append(f"{adaptation[:80]!r} cannot be part of a path")
+        return fits
 
-    def shipped(self, path: str) -> Hit:
-        home = SHIPPED / self._language
-        return Hit(f"shipped/{self._language}/{path}", home / path, home)
+    def _candidates(self, level: Sequence[str]) -> Iterator[Hit]:
+        for adaptation in level:
+            path = relative(adaptation, self._stem)
+            for below in (f"{self._language}/{path}", path):
+                if self._project is not None:
+                    yield Hit(f"project/{below}", self._project / below, self._project)
+        for adaptation in level:
+            path = f"{self._language}/{relative(adaptation)}"
+            yield Hit(f"shipped/{path}", SHIPPED / path, SHIPPED)
+
+
+def _stands(file: Path) -> bool:
+    """What cannot be looked at counts as there, so that reading it tells why."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -36,9 +36,9 @@ def read(hit: Hit) -> Source:
 
 def _text(hit: Hit) -> str:
     """A link must not lead a foreign file into a prompt, nor a pipe hold up a worker."""
-    if not hit.file.resolve().is_relative_to(hit.home.resolve()) or not hit.file.is_file():
-        raise TemplateInvalid(hit.label, 1, "is no plain file of its folder")
     try:
+        if not hit.file.resolve().is_relative_to(hit.home.resolve()) or not hit.file.is_file():
+            raise TemplateInvalid(hit.label, 1, "is no plain file of its folder")
         with hit.file.open("rb") as stream:
             raw = stream.read(FILE_BYTES_MAX + 1)
         text = raw.decode("utf-8-sig")
@@ -91,7 +91,7 @@ def _entries(label: str, head: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise TemplateInvalid(label, key.start_mark.line + 2, "a key must be a word")
-    return node.value
+    return list(node.value)
 
 
 def _names(label: str, line: int, node: yaml.Node) -> Iterator[tuple[str, int]]:

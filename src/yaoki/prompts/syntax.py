@@ -25,10 +25,8 @@ _TAG = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{#.*?#\}", re.DOTALL)
 _OPEN = re.compile(r"\{\{|\{%|\{#")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LITERAL = re.compile(r"\d+|\"[^\"\\]*\"|'[^'\\]*'")
-_TOKEN = re.compile(
-    rf"\s*({_WORD.pattern}|{_LITERAL.pattern}|==|!=|<=|>=|[<>.,|()\[\]])", re.ASCII
-)
-_SEED = re.compile(r"\{\{\s*(?:[#/]|else\s*\}\}|this\b)")
+_TOKEN = re.compile(rf"\s*({_WORD.pattern}|{_LITERAL.pattern}|==|!=|<=|>=|[<>.,|()\[\]])", re.ASCII)
+_SEED = re.compile(r"\{\{\s*(?:[#/]|else\s*\}\})")
 _SEED_OPEN = re.compile(r"\{\{\s*#(each|if)\s+([A-Za-z_][\w.]*)\s*\}\}")
 _SEED_CLOSE = re.compile(r"\{\{\s*/(each|if)\s*\}\}")
 _SEED_ELSE = re.compile(r"\{\{\s*else\s*\}\}")
@@ -126,9 +124,9 @@ def _balanced(label: str, tags: list[Tag]) -> None:
     for tag in tags:
         if hit := _SEED_OPEN.fullmatch(tag.text):
             opened.append((hit[1], tag.line))
-        elif hit := _SEED_CLOSE.fullmatch(tag.text):
-            if not opened or opened.pop()[0] != hit[1]:
-                raise TemplateInvalid(label, tag.line, f"{tag.text} closes nothing")
+        hit = _SEED_CLOSE.fullmatch(tag.text)
+        if hit and (not opened or opened.pop()[0] != hit[1]):
+            raise TemplateInvalid(label, tag.line, f"{tag.text} closes nothing")
     if opened:
         raise TemplateInvalid(label, opened[-1][1], f"{{{{#{opened[-1][0]}}}}} is not closed")
 
@@ -158,10 +156,10 @@ def _words(label: str, tag: str, line: int) -> Iterator[str]:
     if tag.startswith("{%") and (not tokens or tokens[0] not in STATEMENTS):
         allowed = ", ".join(sorted(STATEMENTS))
         raise TemplateInvalid(label, line, f"{tag[:60]} is not allowed; allowed are {allowed}")
+    why = _refused(tokens)
+    if why:
+        raise TemplateInvalid(label, line, why)
     for n, token in enumerate(tokens):
-        why = _refused(tokens, n)
-        if why:
-            raise TemplateInvalid(label, line, why)
         if _WORD.fullmatch(token) and (n == 0 or tokens[n - 1] not in {".", "|"}):
             yield token
 
@@ -177,27 +175,29 @@ def _tokens(label: str, inner: str, line: int) -> Iterator[str]:
         at = hit.end()
 
 
-def _refused(tokens: list[str], n: int) -> str:
-    token, before = tokens[n], tokens[n - 1] if n else ""
-    if before == "|" and token not in FILTERS:
-        return f"unknown filter {token!r}; known are {', '.join(sorted(FILTERS))}"
-    named = bool(_WORD.fullmatch(before)) and before not in KEYWORDS
-    if token == "[" and not named and before not in {"]", ")"}:
-        return "lists cannot be written in a template"
-    if token == "(" and (named or before in {")", "]"}):
-        return "" if tokens[n - 2 : n - 1] == ["|"] and _literals(tokens[n + 1 :]) else _NO_CALLS
-    if token == "," and "|" not in tokens[:n]:
-        return "lists cannot be written in a template"
+def _refused(tokens: list[str]) -> str:
+    """Why these words may not stand in a tag; empty when they may."""
+    opened: list[str] = []
+    for before_that, before, token in zip(["", "", *tokens], ["", *tokens], tokens, strict=False):
+        named = bool(_WORD.fullmatch(before)) and before not in KEYWORDS
+        follows = named or before in {")", "]"}
+        if before == "|" and token not in FILTERS:
+            return f"unknown filter {token!r}; known are {', '.join(sorted(FILTERS))}"
+        if token == ")":
+            del opened[-1:]
+        elif opened[-1:] == ["call"]:
+            if token != "," and not _LITERAL.fullmatch(token):
+                return _NO_CALLS
+        elif token == "(":
+            if follows and before_that != "|":
+                return _NO_CALLS
+            opened.append("call" if follows else "group")
+        elif token == "," or (token == "[" and not follows):
+            return "lists cannot be written in a template"
     return ""
 
 
 _NO_CALLS = "nothing can be called in a template; a filter takes plain numbers and words"
-
-
-def _literals(tokens: list[str]) -> bool:
-    """Do the arguments of a filter consist of numbers and quoted words alone?"""
-    inside = tokens[: tokens.index(")")] if ")" in tokens else tokens
-    return all(token == "," or _LITERAL.fullmatch(token) for token in inside)
 
 
 def _kept_inside(tag: str) -> str:

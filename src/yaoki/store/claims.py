@@ -12,6 +12,7 @@ from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import share, turns
 from yaoki.ports import Beat
 from yaoki.store import statements as sql
+from yaoki.store.accounts import Gate, account_of
 from yaoki.store.rows import Fields, ms
 from yaoki.store.sqlite import Link
 from yaoki.store.writes import Writes
@@ -43,15 +44,12 @@ class Claims(Writes):
                 room = min(limit, host_max - here)
             if room <= 0:
                 return []
-            return [
-                self._write(
-                    link,
-                    task,
-                    (Claimed(holder, task.epoch + 1, now + lease),),
-                    claimed=True,
-                )
-                for task in self._pick(link, room, runs, busy, now)
-            ]
+            gate = Gate.read(link, now)
+            picked = self._pick(link, room, runs, busy, now, gate)
+            for task in picked:
+                gate.mark(link, task)
+            claimed = ((task, Claimed(holder, task.epoch + 1, now + lease)) for task in picked)
+            return [self._write(link, task, (event,), claimed=True) for task, event in claimed]
 
         return self._db.write(work)
 
@@ -76,44 +74,42 @@ class Claims(Writes):
         runs: Sequence[RunId],
         busy: Sequence[Fields],
         now: datetime,
+        gate: Gate,
     ) -> list[Task]:
-        """Fair between runs; within a run by rank; never past an agent's own limit."""
+        """Fair between runs; within a run by rank; never past the limits of an account."""
         open_runs = [r for r in self._open_runs(link) if not runs or r in runs]
         at_work = {r: sum(b["n"] for b in busy if b["run_id"] == r) for r in open_runs}
-        by_agent: Counter[str] = Counter()
+        used: Counter[str] = Counter()
         for b in busy:
-            by_agent[b["agent"]] += b["n"]
-        ready = {r: self._ready(link, r, room, by_agent, now) for r in open_runs}
+            used[b["account"]] += b["n"]
+        ready = {r: self._ready(link, r, room, used, now, gate) for r in open_runs}
         order = turns({r: len(found) for r, found in ready.items()}, at_work, room)
         picked = [task for r, n in share(order).items() for task in ready[r][:n]]
-        return self._within_agents(picked, by_agent)
+        return [task for task in _within(picked, used) if gate.lets(task)]
 
     def _ready(
-        self, link: Link, run_id: RunId, room: int, by_agent: Counter[str], now: datetime
+        self,
+        link: Link,
+        run_id: RunId,
+        room: int,
+        used: Counter[str],
+        now: datetime,
+        gate: Gate,
     ) -> list[Task]:
+        """Only a task that would start an agent waits for its account."""
         full = [
-            name
-            for name, spec in self._catalogue(link, run_id).agents.items()
-            if spec.concurrency and by_agent[name] >= spec.concurrency
+            spec.account or spec.name
+            for spec in self._catalogue(link, run_id).agents.values()
+            if spec.concurrency and used[spec.account or spec.name] >= spec.concurrency
         ]
+        shut = sorted({*full, *gate.closed})
         statement, params = sql.READY, {"run_id": run_id, "now": ms(now), "limit": room}
-        if full:
-            names = ", ".join(f":a{i}" for i in range(len(full)))
-            statement = statement.replace("ORDER BY", f"AND agent NOT IN ({names}) ORDER BY")
-            params.update({f"a{i}": name for i, name in enumerate(full)})
+        if shut:
+            names = ", ".join(f":a{i}" for i in range(len(shut)))
+            wait = f"AND NOT (stage = 'PREPARE' AND account IN ({names})) ORDER BY"
+            statement = statement.replace("ORDER BY", wait)
+            params.update({f"a{i}": name for i, name in enumerate(shut)})
         return [self._from_row(link, row) for row in link.rows(statement, params)]
-
-    @staticmethod
-    def _within_agents(picked: list[Task], by_agent: Counter[str]) -> list[Task]:
-        kept: list[Task] = []
-        for task in picked:
-            agent = task.agent
-            if agent is not None and agent.concurrency:
-                if by_agent[agent.name] >= agent.concurrency:
-                    continue
-                by_agent[agent.name] += 1
-            kept.append(task)
-        return kept
 
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> Beat:
         """Extend all at once.  Fenced: a superseded or cancelled claim is not revived."""
@@ -156,6 +152,19 @@ class Claims(Writes):
             return back
 
         return self._db.write(work)
+
+
+def _within(picked: list[Task], used: Counter[str]) -> list[Task]:
+    """Those that their agents' own limits on concurrency let through, in order."""
+    kept: list[Task] = []
+    for task in picked:
+        agent = task.agent
+        if agent is not None and agent.concurrency:
+            if used[account_of(task)] >= agent.concurrency:
+                continue
+            used[account_of(task)] += 1
+        kept.append(task)
+    return kept
 
 
 def _who(row: Fields) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from yaoki.core.machine import create, evolve
 from yaoki.core.model import Catalogue, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.wire import event_from_data, spec_from_data
 from yaoki.errors import Unknown
-from yaoki.ports import Entry, Row
+from yaoki.ports import Account, Entry, Row
+from yaoki.store import accounts
 from yaoki.store import statements as sql
 from yaoki.store.backups import Backups
 from yaoki.store.rows import Fields, entry_of, instant, run_of, screen_row, task_of
@@ -153,6 +154,12 @@ class Reads:
         """The tasks at work that a person wants cancelled."""
         with self._db.read() as link:
             return frozenset(TaskId(row["id"]) for row in link.rows(sql.WANTED_CANCELLED))
+
+    def accounts(self) -> list[Account]:
+        """Those that were told to wait, the longest wait last."""
+        with self._db.read() as link:
+            rows = link.rows(f"{accounts.SELECT} ORDER BY a.until_ms")
+            return [accounts.account_row(row) for row in rows]
 
     def version(self) -> int:
         return self._db.version()

@@ -78,6 +78,7 @@ def task_params(task: Task) -> dict[str, Any]:
         "lease_ms": ms(task.lease.expires_at) if task.lease else 0,
         "due_ms": ms(task.due_at),
         "agent": task.agent.name if task.agent else "",
+        "account": (task.agent.account or task.agent.name) if task.agent else "",
         "reason": task.reason.value if task.reason else "",
         "cancel_wanted": int(task.cancel_wanted),
         "landed": task.landed,

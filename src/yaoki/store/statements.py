@@ -12,17 +12,18 @@ VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_w
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc)
+                   landed, doc, account)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc)
+        :landed, :doc, :account)
 """
 
 UPDATE_TASK = """
 UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :epoch,
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
-                 reason = :reason, cancel_wanted = :cancel_wanted, landed = :landed, doc = :doc,
-                 rank = coalesce(:rank, rank), claimed_ms = coalesce(:claimed_ms, claimed_ms)
+                 account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
+                 landed = :landed, doc = :doc, rank = coalesce(:rank, rank),
+                 claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
 """
 
@@ -69,8 +70,8 @@ WHERE state = 'ACTIVE' AND lease_ms < :now
 
 # Counted by the database: a claim reads a line per holder and agent, not one per task at work.
 BUSY = """
-SELECT run_id, holder, agent, count(*) AS n FROM tasks
-WHERE state = 'ACTIVE' GROUP BY run_id, holder, agent
+SELECT run_id, holder, account, count(*) AS n FROM tasks
+WHERE state = 'ACTIVE' GROUP BY run_id, holder, account
 """
 
 EXTEND = """
@@ -93,8 +94,10 @@ LIMIT 1
 """
 
 NEXT_DUE = """
-SELECT min(due_ms) AS due FROM tasks
-WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0
+SELECT min(CASE WHEN a.until_ms > t.due_ms AND t.stage = 'PREPARE'
+                THEN a.until_ms ELSE t.due_ms END) AS due
+FROM tasks t LEFT JOIN accounts a ON a.name = t.account
+WHERE t.run_id = :run_id AND t.state = 'WAITING' AND t.open_needs = 0
 """
 
 JOURNAL = """

@@ -13,6 +13,7 @@ from yaoki.core.schedule import AGEING, rank
 from yaoki.core.wire import event_to_data
 from yaoki.ports import Clock
 from yaoki.store import statements as sql
+from yaoki.store.accounts import learn
 from yaoki.store.reads import Reads
 from yaoki.store.rows import dumps, ms, task_params
 from yaoki.store.sqlite import Link, SqliteDatabase
@@ -73,6 +74,7 @@ class Writes(Reads):
             params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
             link.run(sql.OPEN_DEPENDENTS, params)
         link.many(sql.INSERT_ENTRY, entries)
+        learn(link, before, events, now)
         if tell:
             self._tell_dependents(link, before, after)
         return after

@@ -1,0 +1,75 @@
+"""What a reader makes of an output: a pattern, and one entry for each thing that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from yaoki.checks.readers.seen import Output
+
+TEST, TYPE, LINT, FORMAT = "test-failed", "type-error", "lint-error", "format-error"
+DIRTY, MISSING = "git-dirty", "file-not-exists"
+ENTRIES_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One failing test, one diagnostic, one file.
+
+    A warning counts only when the command failed and nothing worse was said.
+    """
+
+    name: str = ""
+    message: str = ""
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    code: str = ""
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """`more` counts what is wrong beyond the entries; `cases` and `skipped` are of test reports."""
+
+    pattern: str
+    entries: tuple[Entry, ...] = ()
+    more: int = 0
+    cases: int = 0
+    skipped: int = 0
+    diff: str = ""
+
+
+# None: this is not the reader's format.
+Reader = Callable[[Output], Parsed | None]
+
+
+def parsed(pattern: str, entries: Iterable[Entry], **rest: Any) -> Parsed | None:
+    """The entries up to the bound; nothing found is nothing understood."""
+    found = list(entries)
+    if not found:
+        return None
+    return Parsed(pattern, tuple(found[:ENTRIES_MAX]), max(0, len(found) - ENTRIES_MAX), **rest)
+
+
+def text(value: object) -> str:
+    """A string of a foreign document, or nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> int | None:
+    """A count or position of a foreign document; bool is no number."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
+        return int(value)
+    usable = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
+    return value if usable and isinstance(value, int) else None
+
+
+def table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: object) -> list[dict[str, Any]]:
+    """The objects of a list, and nothing else."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

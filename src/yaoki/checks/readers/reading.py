@@ -1,0 +1,214 @@
+"""From entries to what a finding carries: items, params by pattern, one sentence; all bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from yaoki.checks.readers.entries import (
+    DIRTY,
+    FORMAT,
+    LINT,
+    MISSING,
+    TEST,
+    TYPE,
+    Entry,
+    Parsed,
+)
+from yaoki.checks.readers.places import PATH_CHARS_MAX, place_in, relative
+from yaoki.checks.readers.seen import Seen
+from yaoki.checks.told import ITEMS_MAX
+from yaoki.core.display import clip, one_line, plain
+from yaoki.core.model import Item
+
+LIST_MAX = 30
+NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600
+MESSAGE_LINES = 3
+RAW_CHARS_MAX = 8_000
+HEAD, TAIL = 1024, 3072
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the output says.  Not understood: no items, the raw ends are in the params.
+
+    `failures` counts what is wrong; only the first items are listed.  `cases` and `skipped`
+    are known when a test report was read.
+    """
+
+    understood: bool = False
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    pattern: str = ""
+    failures: int = 0
+    cases: int = 0
+    skipped: int = 0
+
+
+def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
+    """A failed command with nothing wrong in what was read was not understood."""
+    entries = _counting(result, seen)
+    raw = raw_params(seen)
+    kept = tuple(_fit(entry, seen) for entry in entries[:LIST_MAX])
+    pattern = result.pattern if result and kept else ""
+    lists: dict[str, Any] = {}
+    for name in dict.fromkeys((pattern, asked)):
+        lists |= params_of(name, kept, result.diff if result else "", seen)
+    if result is None or not kept:
+        return Reading(result is not None and seen.exit_code == 0, params=lists | raw)
+    count = len(entries) + result.more
+    return Reading(
+        True,
+        _items(kept, pattern, count),
+        {"failureCount": count} | lists | raw,
+        _message(kept, pattern, count),
+        pattern,
+        count,
+        result.cases,
+        result.skipped,
+    )
+
+
+def _counting(result: Parsed | None, seen: Seen) -> tuple[Entry, ...]:
+    """Errors; warnings only when they are all there is and the command failed."""
+    if result is None:
+        return ()
+    errors = tuple(entry for entry in result.entries if not entry.warning)
+    return errors if errors or seen.exit_code == 0 else result.entries
+
+
+def raw_params(seen: Seen) -> dict[str, Any]:
+    return {
+        "stdout": ends(seen.stdout, seen),
+        "stderr": ends(seen.stderr, seen),
+        "exitCode": seen.exit_code,
+    }
+
+
+def ends(text: str, seen: Seen) -> str:
+    """Head and tail, masked before they are cut to size."""
+    if len(text) > 4 * RAW_CHARS_MAX:
+        head, tail = text[:RAW_CHARS_MAX], text[-RAW_CHARS_MAX:]
+        cut = f"\n[{len(text) - HEAD - TAIL} characters left out]\n"
+        return _clean(head, seen)[:HEAD] + cut + _clean(tail, seen)[-TAIL:]
+    return clip(_clean(text, seen), HEAD, TAIL)
+
+
+def _clean(text: str, seen: Seen) -> str:
+    """No secrets, no terminal codes, no half characters (a store could not write those)."""
+    return seen.clean(plain(text)).encode("utf-8", "replace").decode("utf-8")
+
+
+def _short(text: str, seen: Seen, limit: int) -> str:
+    return one_line(_clean(text[:RAW_CHARS_MAX], seen), limit)
+
+
+def _fit(entry: Entry, seen: Seen) -> Entry:
+    lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
+    file, line = (relative(entry.file, seen), entry.line) if entry.file else ("", entry.line)
+    if not file:
+        file, line = place_in(entry.message, seen)
+    return replace(
+        entry,
+        name=_short(entry.name, seen, NAME_CHARS_MAX),
+        message=_short(" ".join(lines[:MESSAGE_LINES]), seen, ERROR_CHARS_MAX),
+        file=_short(file, seen, PATH_CHARS_MAX),
+        code=_short(entry.code, seen, 100),
+        line=line,
+    )
+
+
+# ------------------------------------------------------------------ params
+
+
+def params_of(pattern: str, entries: tuple[Entry, ...], diff: str, seen: Seen) -> dict[str, Any]:
+    """The params that the words about this pattern ask for, present even when empty."""
+    files = list(dict.fromkeys(entry.file or entry.name for entry in entries))
+    match pattern:
+        case "test-failed":
+            output = "\n".join(part for part in (seen.stdout, seen.stderr) if part.strip())
+            return {"failedTests": [_test(e) for e in entries], "errorOutput": ends(output, seen)}
+        case "type-error":
+            return {"typeErrors": [_diagnostic(e) for e in entries]}
+        case "lint-error":
+            return {"lintErrors": [_diagnostic(e) for e in entries]}
+        case "format-error":
+            return {"unformattedFiles": files, "diff": ends(diff, seen)}
+        case "git-dirty":
+            return _dirty(entries)
+        case "file-not-exists":
+            return {"missingFiles": files or [_short(p, seen, 300) for p in seen.missing]}
+        case _:
+            return {}
+
+
+def _test(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": _named(entry),
+        "error": entry.message,
+        "file": entry.file,
+        "line": entry.line,
+    }
+
+
+def _diagnostic(entry: Entry) -> dict[str, Any]:
+    return {
+        "file": entry.file,
+        "line": entry.line,
+        "column": entry.column,
+        "code": entry.code,
+        "message": entry.message,
+    }
+
+
+def _dirty(entries: tuple[Entry, ...]) -> dict[str, Any]:
+    """The code of such an entry is git's: index and worktree, `??` for what it does not know."""
+    known = [e for e in entries if e.code != "??"]
+    return {
+        "changedFiles": [e.file for e in known],
+        "untrackedFiles": [e.file for e in entries if e.code == "??"],
+        "stagedFiles": [e.file for e in known if e.code[:1] not in ("", " ", ".")],
+    }
+
+
+# ------------------------------------------------------------------ items and words
+
+
+def _named(entry: Entry) -> str:
+    """A stable name: no line, for lines move when other things are mended."""
+    return entry.name or " ".join(filter(None, (entry.file, entry.code)))
+
+
+def _where(entry: Entry) -> str:
+    places = (entry.line, entry.column if entry.line is not None else None)
+    return ":".join([entry.file, *(str(n) for n in places if n is not None)]) if entry.file else ""
+
+
+def _items(entries: tuple[Entry, ...], pattern: str, count: int) -> tuple[Item, ...]:
+    words = "is not formatted" if pattern == FORMAT else ""
+    items = [
+        Item(_named(e), one_line(e.message or words, MESSAGE_CHARS_MAX), _where(e))
+        for e in entries[:ITEMS_MAX]
+    ]
+    rest = count - len(items)
+    return (*items, Item(f"and {rest} more")) if rest > 0 else tuple(items)
+
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    TEST: ("1 test failed", "{} tests failed"),
+    TYPE: ("1 type error", "{} type errors"),
+    LINT: ("1 lint error", "{} lint errors"),
+    FORMAT: ("1 file is not formatted", "{} files are not formatted"),
+    DIRTY: ("1 file is not committed", "{} files are not committed"),
+    MISSING: ("1 file is missing", "{} files are missing"),
+}
+
+
+def _message(entries: tuple[Entry, ...], pattern: str, count: int) -> str:
+    one, many = _WORDS[pattern]
+    first = entries[0]
+    name = _named(first) if pattern == TEST else _where(first) or _named(first)
+    said = ": ".join(filter(None, (name, first.message)))
+    return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"

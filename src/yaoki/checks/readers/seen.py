@@ -1,0 +1,111 @@
+"""What a command left behind, bounded and split once for all readers.
+
+Everything in it was written by others: a reader takes what has the right shape and leaves the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.display import plain
+from yaoki.core.redact import mask
+
+CHANNEL_CHARS_MAX = 4 << 20
+HEAD_CHARS = 64 << 10
+LINE_CHARS_MAX = 2000
+LINES_HEAD, LINES_TAIL = 2_000, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One finished command: how it ended, what it wrote, where it ran.
+
+    `cwd` is relative to the worktree.  `clean` masks secrets; it is called before any cut.
+    `missing` are paths a file check did not find.
+    """
+
+    exit_code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    report: Path | None = None
+    worktree: Path = field(default_factory=Path)
+    cwd: str = "."
+    clean: Callable[[str], str] = mask
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The same, ready to read: `lines` of both channels, and JSON where it was JSON."""
+
+    seen: Seen
+    out: tuple[str, ...]
+    err: tuple[str, ...]
+    document: Any = None
+    records: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return self.out + self.err
+
+
+def opened(seen: Seen) -> Output:
+    stdout = shortened(seen.stdout)
+    return Output(
+        seen,
+        _lines(stdout),
+        _lines(shortened(seen.stderr)),
+        parse(_json_part(stdout)),
+        _records(stdout),
+    )
+
+
+def of_document(seen: Seen, document: Any) -> Output:
+    """A report file that holds JSON, as if it had been written to standard output."""
+    return Output(seen, (), (), document)
+
+
+def shortened(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
+    """Whole lines from both ends; a half line could be half a secret."""
+    if len(text) <= limit:
+        return text
+    head = text[:HEAD_CHARS].rpartition("\n")[0]
+    tail = text[HEAD_CHARS - limit :].partition("\n")[2]
+    return f"{head}\n[{len(text) - len(head) - len(tail)} characters left out]\n{tail}"
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    lines = plain(text).split("\n")
+    if len(lines) > LINES_HEAD + LINES_TAIL:
+        lines = lines[:LINES_HEAD] + lines[-LINES_TAIL:]
+    return tuple(line[:LINE_CHARS_MAX] for line in lines)
+
+
+def parse(text: str) -> Any:
+    """The first JSON value of the text, or None.  Deep nesting is no value."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_part(text: str) -> str:
+    """From the first line that opens a value; a script runner may print a banner above it."""
+    text = text.lstrip("\ufeff \t\r\n")
+    if text.startswith(("{", "[")):
+        return text
+    starts = [at for at in (text.find("\n{"), text.find("\n[")) if at >= 0]
+    return text[min(starts) + 1 :] if starts else ""
+
+
+def _records(text: str) -> tuple[dict[str, Any], ...]:
+    """One object a line, as `go test -json` and `mypy -O json` write them."""
+    lines = text.split("\n")[-LINES_TAIL:]
+    values = (parse(line) for line in lines if line.startswith("{") and len(line) <= HEAD_CHARS)
+    return tuple(value for value in values if isinstance(value, dict))

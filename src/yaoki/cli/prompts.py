@@ -1,0 +1,198 @@
+"""`yaoki prompts`: see, copy and try exactly the words that agents get about a failure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.cli.door import Function, json_option, repo_option
+from yaoki.cli.render import clean, columns, document, line, next_command, say
+from yaoki.core.nearest import did_you_mean
+from yaoki.core.settings import LANGUAGES
+from yaoki.errors import TemplateInvalid
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.prompts import PromptTree
+
+PARAMS_BYTES_MAX = 1 << 20
+BROKEN = 2
+
+
+def lang_option(function: Function) -> Function:
+    return click.option(
+        "--lang", type=click.Choice(LANGUAGES), help="The language; the settings' unless named."
+    )(function)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The templates of a repository, and the names its settings add."""
+
+    tree: PromptTree
+    language: str
+    folder: Path
+    own: tuple[str, ...]
+
+
+def _open(repo: Path, lang: str | None) -> Opened:
+    from yaoki.app import App
+    from yaoki.prompts import PromptTree
+
+    app = App(repo.absolute())
+    language = lang or app.settings.language
+    folder = app.home / "prompts"
+    return Opened(PromptTree(folder, language), language, folder, tuple(app.settings.patterns))
+
+
+def _place(label: str) -> str:
+    """A label as a person finds the file."""
+    return label.replace("project/", ".yaoki/prompts/", 1) if label else "built-in words"
+
+
+@click.group()
+def prompts() -> None:
+    """See, copy and try the words that agents get about a failure."""
+
+
+@prompts.command("list")
+@lang_option
+@json_option
+@repo_option
+def list_(lang: str | None, as_json: bool, repo: Path) -> int:
+    """List every prompt, the file it comes from and the params it takes."""
+    held = _open(repo, lang)
+    names = dict.fromkeys((*held.tree.names(), *held.own))
+    found = [_listed(held, name) for name in names]
+    if as_json:
+        document({"schema": SCHEMA, "language": held.language, "prompts": found})
+    else:
+        for text in columns([_row(one) for one in found]):
+            say(text)
+        next_command("yaoki prompts show NAME")
+    return BROKEN if any(one["fault"] for one in found) else 0
+
+
+def _listed(held: Opened, name: str) -> dict[str, Any]:
+    try:
+        shown = held.tree.show(name, held.own)
+    except TemplateInvalid as error:
+        return {"name": name, "path": error.file, "params": [], "fault": error.sentence}
+    return {"name": name, "path": shown.path, "params": list(shown.params), "fault": ""}
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    words = f"broken: {one['fault']}" if one["fault"] else ", ".join(one["params"])
+    return line(one["name"], 40), line(_place(one["path"])), line(words)
+
+
+@prompts.command()
+@click.argument("pattern", metavar="PATTERN")
+@lang_option
+@json_option
+@repo_option
+def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
+    """Print the template that a failure of PATTERN gets."""
+    held = _open(repo, lang)
+    shown = held.tree.show(pattern, held.own)
+    if as_json:
+        about = {"name": pattern, "language": held.language, "path": shown.path}
+        more = {"steps": list(shown.steps), "params": list(shown.params), "text": shown.text}
+        document({"schema": SCHEMA, **about, **more})
+        return 0
+    say(f"{line(_place(shown.path))}:")
+    say()
+    say(clean(shown.text).rstrip())
+    say()
+    next_command(f"yaoki prompts eject {line(pattern)}")
+    return 0
+
+
+@prompts.command()
+@click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
+@lang_option
+@json_option
+@repo_option
+def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path) -> int:
+    """Copy shipped templates into .yaoki/prompts to edit them; all unless named.
+
+    A file that stands there already is never overwritten.  With --lang the copies count for that
+    language alone.
+    """
+    held = _open(repo, lang)
+    target = held.folder / held.language if lang else held.folder
+    written = [str(file) for file in held.tree.eject(target, patterns, held.own)]
+    if as_json:
+        document({"schema": SCHEMA, "language": held.language, "written": written})
+        return 0
+    for file in written:
+        say(f"written: {line(file)}")
+    if not written:
+        say("nothing written: every file stands there already")
+    next_command(f"yaoki prompts test {line(patterns[0]) if patterns else 'test-failed'}")
+    return 0
+
+
+@prompts.command("test")
+@click.argument("pattern", metavar="PATTERN")
+@click.option("--params", "file", metavar="FILE", type=click.Path(path_type=Path))
+@lang_option
+@json_option
+@repo_option
+def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo: Path) -> int:
+    """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
+    from yaoki.prompts import sample
+
+    held = _open(repo, lang)
+    held.tree.show(pattern, held.own)
+    name = "" if pattern == "failed" else pattern
+    failure = sample(name, _given(file, name) if file else None)
+    told = held.tree.trial(pattern, failure, held.own)
+    if as_json:
+        about = {"name": pattern, "language": held.language, "path": told.path or None}
+        more = {"steps": list(told.steps), "fault": told.fault, "text": told.text}
+        document({"schema": SCHEMA, **about, **more})
+        return BROKEN if told.fault else 0
+    for step in told.steps:
+        say(line(_place(step)))
+    if told.fault:
+        say(f"broken: {line(told.fault)}")
+    say()
+    say(clean(told.text))
+    say()
+    next_command(f"yaoki prompts eject {line(pattern)}")
+    return BROKEN if told.fault else 0
+
+
+def _given(file: Path, name: str) -> dict[str, Any]:
+    """Values by name; one that the pattern never gives is refused."""
+    from yaoki.core.model import CONTENT
+    from yaoki.prompts import PARAMS
+
+    held = _json(file)
+    for param in held if name in PARAMS else ():
+        if param not in PARAMS[name]:
+            near = did_you_mean(param, PARAMS[name])
+            raise click.UsageError(f"{name or 'a failure'} gives no param {param!r}{near}")
+    if held.get("kind") and held["kind"] not in CONTENT:
+        kinds = ", ".join(sorted(CONTENT))
+        raise click.UsageError(f"kind {held['kind']!r} gets no words; these do: {kinds}")
+    return held
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(PARAMS_BYTES_MAX + 1)
+        held = json.loads(raw) if len(raw) <= PARAMS_BYTES_MAX else None
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"{file} is no JSON: {error}") from error
+    if not isinstance(held, dict):
+        raise click.UsageError(f"{file} must hold one JSON object within {PARAMS_BYTES_MAX} bytes")
+    return held

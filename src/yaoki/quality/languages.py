@@ -1,0 +1,216 @@
+"""What a scanner must know of each language: comments, strings, and which brackets to trust."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A string.  `hole` opens code inside it, `${` for example; `escape` is the escaping character."""
+
+    open: str
+    close: str
+    escape: str = "\\"
+    lines: bool = False
+    hole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How one language is read.  `pairs` are the brackets whose balance is judged; none: no verdict.
+
+    `char`: an apostrophe opens one character only, as in Rust.  `regex`: a slash may open one.
+    """
+
+    name: str
+    line: tuple[str, ...] = ()
+    block: tuple[Pair, ...] = ()
+    nested: bool = False
+    quotes: tuple[Quote, ...] = ()
+    pairs: str = ""
+    char: bool = False
+    regex: bool = False
+    heredoc: str = ""
+    prose: bool = False
+
+
+ALL = "(){}[]"
+SLASHES: tuple[str, ...] = ("//",)
+STARS: tuple[Pair, ...] = (("/*", "*/"),)
+MARKUP: tuple[Pair, ...] = (("<!--", "-->"),)
+PLAIN = (Quote('"', '"'), Quote("'", "'"))
+TRIPLE = (Quote('"""', '"""', lines=True),)
+DOLLAR = (Quote('"', '"', hole="${"), Quote("'", "'"))
+HASH = Grammar("hash", line=("#",), quotes=PLAIN)
+BRACES = Grammar("braces", line=SLASHES, block=STARS, quotes=PLAIN, pairs=ALL)
+
+_SHELL_HEREDOC = r"<<-?\s{0,4}\\?(['\"]?)([A-Za-z_]\w{0,60})\1"
+_RUBY_HEREDOC = r"<<[-~]?(['\"`]?)([A-Z_][A-Z0-9_]{0,60})\1"
+_PHP_HEREDOC = r"<<<\s{0,4}(['\"]?)([A-Za-z_]\w{0,60})\1"
+
+GRAMMARS = {
+    "python": replace(
+        HASH, name="python", quotes=(*TRIPLE, Quote("'''", "'''", lines=True), *PLAIN)
+    ),
+    "javascript": replace(
+        BRACES,
+        name="javascript",
+        regex=True,
+        quotes=(*PLAIN, Quote("`", "`", lines=True, hole="${")),
+    ),
+    "go": replace(BRACES, name="go", quotes=(*PLAIN, Quote("`", "`", escape="", lines=True))),
+    "rust": replace(
+        BRACES, name="rust", nested=True, char=True, quotes=(Quote('"', '"', lines=True),)
+    ),
+    "java": replace(BRACES, name="java", quotes=(*TRIPLE, *PLAIN)),
+    "c": replace(BRACES, name="c"),
+    "csharp": replace(
+        BRACES,
+        name="csharp",
+        quotes=(
+            Quote('$"""', '"""', escape="", lines=True),
+            *TRIPLE,
+            Quote('$@"', '"', escape='"', lines=True, hole="{"),
+            Quote('@$"', '"', escape='"', lines=True, hole="{"),
+            Quote('@"', '"', escape='"', lines=True),
+            Quote('$"', '"', hole="{"),
+            *PLAIN,
+        ),
+    ),
+    "kotlin": replace(
+        BRACES,
+        name="kotlin",
+        nested=True,
+        quotes=(Quote('"""', '"""', escape="", lines=True, hole="${"), *DOLLAR),
+    ),
+    "swift": replace(
+        BRACES,
+        name="swift",
+        nested=True,
+        quotes=(
+            Quote('#"', '"#', escape=""),
+            Quote('"""', '"""', lines=True, hole="\\("),
+            Quote('"', '"', hole="\\("),
+        ),
+    ),
+    "dart": replace(
+        BRACES,
+        name="dart",
+        nested=True,
+        quotes=(
+            Quote('"""', '"""', lines=True, hole="${"),
+            Quote("'''", "'''", lines=True, hole="${"),
+            Quote('"', '"', hole="${"),
+            Quote("'", "'", hole="${"),
+        ),
+    ),
+    "php": replace(
+        BRACES,
+        name="php",
+        line=("//", "#"),
+        heredoc=_PHP_HEREDOC,
+        quotes=(Quote('"', '"', lines=True, hole="{$"), Quote("'", "'", lines=True)),
+    ),
+    "css": replace(BRACES, name="css", line=(), pairs="{}"),
+    "scss": replace(BRACES, name="scss", pairs="{}"),
+    "scala": replace(BRACES, name="scala", nested=True, pairs="", quotes=(*TRIPLE, Quote('"', '"'))),
+    "slashes": replace(BRACES, name="slashes", pairs=""),
+    "shell": replace(HASH, name="shell", heredoc=_SHELL_HEREDOC),
+    "ruby": replace(
+        HASH,
+        name="ruby",
+        block=(("\n=begin", "\n=end"),),
+        heredoc=_RUBY_HEREDOC,
+        quotes=(Quote('"', '"', hole="#{"), Quote("'", "'")),
+    ),
+    "hash": HASH,
+    "hcl": replace(BRACES, name="hcl", line=("#", "//"), pairs="", quotes=(Quote('"', '"'),)),
+    "sql": Grammar(
+        "sql", line=("--",), block=STARS, quotes=(Quote("'", "'", escape="'", lines=True),)
+    ),
+    "lua": Grammar(
+        "lua",
+        line=("--",),
+        block=(("--[[", "]]"),),
+        quotes=(*PLAIN, Quote("[[", "]]", escape="", lines=True)),
+    ),
+    "haskell": Grammar(
+        "haskell", line=("--",), block=(("{-", "-}"),), nested=True, quotes=(Quote('"', '"'),)
+    ),
+    "lisp": Grammar("lisp", line=(";",), quotes=(Quote('"', '"', lines=True),)),
+    "markup": Grammar("markup", block=MARKUP),
+    "prose": Grammar("prose", block=MARKUP, prose=True),
+    "json": Grammar("json", line=("//",), block=STARS, quotes=(Quote('"', '"'),)),
+    "yaml": replace(HASH, name="yaml"),
+    "toml": replace(
+        HASH, name="toml", quotes=(*TRIPLE, Quote("'''", "'''", escape="", lines=True), *PLAIN)
+    ),
+}
+
+ENDINGS = {
+    "python": "py pyi pyw",
+    "javascript": "js mjs cjs jsx ts mts cts tsx",
+    "go": "go",
+    "rust": "rs",
+    "java": "java",
+    "c": "c h cc cpp cxx hh hpp hxx ino m mm cu",
+    "csharp": "cs",
+    "kotlin": "kt kts",
+    "swift": "swift",
+    "dart": "dart",
+    "php": "php",
+    "css": "css",
+    "scss": "scss less",
+    "scala": "scala sc groovy gradle",
+    "slashes": "proto zig sol thrift v sv odin",
+    "shell": "sh bash zsh ksh",
+    "ruby": "rb rake gemspec",
+    "hash": "pl pm r ex exs cr nim jl fish ps1 cmake mk cfg ini conf graphql nix bzl",
+    "hcl": "tf hcl",
+    "sql": "sql",
+    "lua": "lua",
+    "haskell": "hs elm",
+    "lisp": "clj cljs lisp el scm",
+    "markup": "html htm xml svg vue svelte xhtml",
+    "prose": "md markdown mdx txt rst adoc",
+    "json": "json jsonc webmanifest geojson ipynb",
+    "yaml": "yml yaml",
+    "toml": "toml",
+}
+NAMES = {
+    "Makefile": "hash",
+    "Dockerfile": "hash",
+    "Containerfile": "hash",
+    "CMakeLists.txt": "hash",
+    "Rakefile": "ruby",
+    "Gemfile": "ruby",
+    "BUILD": "hash",
+    "Jenkinsfile": "scala",
+}
+_BY_ENDING = {ending: name for name, endings in ENDINGS.items() for ending in endings.split()}
+# Third-party, generated or deliberately odd files: what stands there is not the task's own code.
+_FOREIGN_FOLDERS = frozenset(
+    "node_modules vendor third_party thirdparty dist build target fixtures __fixtures__ testdata "
+    "__snapshots__ snapshots corpus golden .venv venv site-packages".split()
+)
+_FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", ".snap", ".map")
+
+
+def language_of(path: str) -> Grammar | None:
+    """By name, then by ending.  None: nobody here can read it, so nobody judges it."""
+    name = path.rsplit("/", 1)[-1]
+    known = NAMES.get(name) or _BY_ENDING.get(ending_of(path))
+    return GRAMMARS[known] if known else None
+
+
+def ending_of(path: str) -> str:
+    return path.rsplit("/", 1)[-1].rpartition(".")[2].lower()
+
+
+def foreign(path: str) -> bool:
+    """Is this file somebody else's, generated, or test data?"""
+    folders = path.split("/")[:-1]
+    return bool(_FOREIGN_FOLDERS & set(folders)) or path.lower().endswith(_FOREIGN_ENDINGS)

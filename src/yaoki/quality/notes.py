@@ -1,0 +1,51 @@
+"""Comments line by line, each with what tells a stand-in from an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaoki.quality.lexer import Reading
+
+_MARKS = "/*#;!<>-–— \t\r"
+_DOC = ("/**", "///", "//!", "/*!", "##")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One line of a comment without its marks.
+
+    `alone`: no code on this line.  `single`: no comment line above or below.  `doc`: a line of
+    documentation, where examples are shown.  `wrapped`: brackets stand on both sides of it.
+    """
+
+    line: int
+    text: str
+    alone: bool
+    single: bool
+    doc: bool
+    wrapped: bool
+
+
+def notes_of(reading: Reading) -> list[Note]:
+    code = reading.code.split("\n")
+    lines = list(_lines(reading))
+    full = {line for line, _, _ in lines if not code[line - 1].strip()}
+    found = []
+    for line, text, doc in lines:
+        alone = line in full
+        single = not ({line - 1, line + 1} & full) and alone
+        rest = code[line - 1]
+        wrapped = rest.replace(" ", "").endswith(("{}", "()", "[]", "{})", "{};", "();", "{},"))
+        found.append(Note(line, text.strip(_MARKS), alone, single, doc, wrapped and not alone))
+    return found
+
+
+def _lines(reading: Reading) -> Iterator[tuple[int, str, bool]]:
+    at, line = 0, 1
+    for comment in reading.comments:
+        line += reading.text.count("\n", at, comment.start)
+        at = comment.start
+        several = "\n" in comment.raw
+        for offset, text in enumerate(comment.raw.split("\n")):
+            yield line + offset, text, text.lstrip().startswith(_DOC) or several

@@ -1,0 +1,89 @@
+"""Shared limits: one row per account that its service has told to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from yaoki.core.events import AgentFinished, EscalateDecided, Event, RetryDecided
+from yaoki.core.model import Kind, Task
+from yaoki.ports import Account
+from yaoki.store.rows import Fields, instant, ms
+from yaoki.store.sqlite import Link
+
+# When retries are used up nobody named a date; the account is tried again after this long.
+UNTOLD = timedelta(minutes=1)
+
+SELECT = """
+SELECT a.name, a.until_ms, a.why, a.probe,
+       EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.probe AND t.state = 'ACTIVE') AS probing
+FROM accounts a
+"""
+LIMIT = """
+INSERT INTO accounts (name, until_ms, why) VALUES (:name, :until_ms, :why)
+ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms, why = excluded.why, probe = ''
+"""
+OPEN = "DELETE FROM accounts WHERE name = :name"
+PROBE = "UPDATE accounts SET probe = :task WHERE name = :name"
+
+
+def account_of(task: Task) -> str:
+    """Who is billed: the agent's account, which is its name unless the plan gives one."""
+    agent = task.agent
+    return (agent.account or agent.name) if agent else ""
+
+
+@dataclass(slots=True)
+class Gate:
+    """Who may start now.  An account whose wait is over lets one task through, the probe."""
+
+    closed: frozenset[str]
+    probed: frozenset[str]
+    taken: set[str]
+
+    @classmethod
+    def read(cls, link: Link, now: datetime) -> Gate:
+        rows = link.rows(SELECT)
+        waits = frozenset(r["name"] for r in rows if r["until_ms"] > ms(now) or r["probing"])
+        ready = frozenset(r["name"] for r in rows if r["name"] not in waits)
+        return cls(waits, ready, set())
+
+    def lets(self, task: Task) -> bool:
+        account = account_of(task)
+        if account not in self.probed:
+            return True
+        if account in self.taken:
+            return False
+        self.taken.add(account)
+        return True
+
+    def mark(self, link: Link, task: Task) -> None:
+        account = account_of(task)
+        if account in self.probed:
+            link.run(PROBE, {"name": account, "task": task.id})
+
+
+def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> None:
+    """What the events of one task say of its account."""
+    account = account_of(before)
+    if not account:
+        return
+    for event in events:
+        match event:
+            case AgentFinished(exit=exit_) if exit_.limit != "rate":
+                link.run(OPEN, {"name": account})
+            case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
+                _limit(link, account, due, failure.message)
+            case EscalateDecided(failure=failure) if failure.kind is Kind.RATE_LIMIT:
+                _limit(link, account, now + UNTOLD, failure.message)
+            case _:
+                pass
+
+
+def _limit(link: Link, account: str, until: datetime, why: str) -> None:
+    link.run(LIMIT, {"name": account, "until_ms": ms(until), "why": why[:200]})
+
+
+def account_row(row: Fields) -> Account:
+    return Account(row["name"], instant(row["until_ms"]), row["why"], row["probe"])

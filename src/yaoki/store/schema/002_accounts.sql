@@ -1,0 +1,12 @@
+-- Limits that an agent's service set for a whole account: everybody on it waits together.
+-- `probe` is the one task that tries first when the wait is over.
+
+CREATE TABLE accounts (
+    name     TEXT PRIMARY KEY,
+    until_ms BIGINT NOT NULL,
+    probe    TEXT NOT NULL DEFAULT '',
+    why      TEXT NOT NULL DEFAULT ''
+);
+
+ALTER TABLE tasks ADD COLUMN account TEXT NOT NULL DEFAULT '';
+UPDATE tasks SET account = agent;

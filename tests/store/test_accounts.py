@@ -1,0 +1,119 @@
+"""Shared limits: all tasks of a limited account wait, others go on, one probe reopens it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import HandClock, a_run, a_spec
+from yaoki.core.events import AgentFinished, AttemptStarted, Event, Verified
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    Catalogue,
+    Finding,
+    Kind,
+    Outcome,
+    Policy,
+    RetryRule,
+    Task,
+    Verdict,
+)
+from yaoki.core.rules import Moment, decide
+from yaoki.store import SqlStore
+
+LEASE = timedelta(minutes=1)
+PAID = AgentSpec("paid", account="shared")
+ALSO = AgentSpec("also", account="shared")
+FREE = AgentSpec("free")
+POLICY = Policy(rules={Kind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=6))
+
+
+def submit(store: SqlStore) -> None:
+    catalogue = Catalogue(
+        agents={a.name: a for a in (PAID, ALSO, FREE)}, policies={"default": POLICY}
+    )
+    specs = [
+        a_spec(name, agents=(agent,), policy=POLICY)
+        for name, agent in (("one", PAID), ("two", ALSO), ("three", PAID), ("other", FREE))
+    ]
+    store.submit(a_run(catalogue=catalogue), specs, {})
+
+
+def names(tasks: list[Task]) -> list[str]:
+    return [task.spec.name for task in tasks]
+
+
+def limited(store: SqlStore, task: Task, clock: HandClock, wait: timedelta) -> None:
+    """The agent of this task met a 429."""
+    exit_ = AgentExit(code=1, limit="rate", retry_after=wait)
+    finish(store, task, exit_)
+    report = Verified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
+
+    def judge(now_task: Task) -> tuple[Event, ...]:
+        return decide(now_task, report, Moment(clock.now(), 0.5))
+
+    assert task.lease is not None
+    store.record(task.lease, judge)
+
+
+def finish(store: SqlStore, task: Task, exit_: AgentExit) -> None:
+    assert task.lease is not None
+    started = AttemptStarted(task.attempt + 1, "x", "c0", "/w", "h", fresh=True)
+    store.record(task.lease, lambda _: (started, AgentFinished(exit_, "c0", "t")))
+
+
+@pytest.mark.spec("5.4", "11.6")
+def test_a_limit_is_shared_others_go_on_and_one_probe_reopens(
+    store: SqlStore, clock: HandClock
+) -> None:
+    submit(store)
+    (first,) = store.claim("w:1", LEASE, 1)
+    limited(store, first, clock, timedelta(seconds=7))
+
+    assert names(store.claim("w:1", LEASE, 9)) == ["other"], "the account waits, others go on"
+    assert [a.name for a in store.accounts()] == ["shared"]
+    assert store.next_due() == clock.now() + timedelta(seconds=7)
+
+    clock.advance(timedelta(seconds=7))
+    (probe,) = store.claim("w:1", LEASE, 9)
+    assert store.claim("w:1", LEASE, 9) == [], "one probe at a time"
+
+    finish(store, probe, AgentExit(code=0))
+    assert store.accounts() == []
+    assert len(store.claim("w:1", LEASE, 9)) == 2
+
+
+@pytest.mark.spec("5.4")
+def test_a_probe_that_meets_the_limit_again_closes_the_account_again(
+    store: SqlStore, clock: HandClock
+) -> None:
+    submit(store)
+    (first,) = store.claim("w:1", LEASE, 1)
+    limited(store, first, clock, timedelta(seconds=7))
+    store.claim("w:1", LEASE, 9)
+    clock.advance(timedelta(seconds=7))
+    (probe,) = store.claim("w:1", LEASE, 9)
+
+    limited(store, probe, clock, timedelta(hours=20))
+
+    clock.advance(timedelta(hours=19))
+    assert "shared" in {a.name for a in store.accounts()}
+    # The lease of "other" ran out long ago; nobody of the account starts.
+    assert {t.agent.name for t in store.claim("w:1", LEASE, 9) if t.agent} <= {"free"}
+    clock.advance(timedelta(hours=1))
+    assert len([t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE]) == 1
+
+
+@pytest.mark.spec("5.4", "0.2")
+def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: HandClock) -> None:
+    submit(store)
+    (first,) = store.claim("w:1", LEASE, 1)
+    limited(store, first, clock, timedelta(seconds=1))
+    clock.advance(timedelta(seconds=1))
+    store.claim("w:1", LEASE, 9)
+
+    store.expire(lambda _: True, counted=False)
+
+    assert len([t for t in store.claim("w:2", LEASE, 9) if t.agent != FREE]) == 1
