@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import example, given, settings, strategies
 
 from yaoki.core.model import Kind, OnFailure, TaskKind
 from yaoki.core.settings import Limits, Settings
@@ -582,6 +582,9 @@ WORDS = [*HEAD.split(), "tasks:", "- ", "id:", "goal:", "needs:", "[", "]", "{",
         ).map(json.dumps),
     )
 )
+@example("*0:")
+@example("? *a : b")
+@example("&a *a")
 def test_any_text_is_a_plan_or_is_refused(text: str) -> None:
     """Nothing but a refusal with its defects may come of it: any other exception fails here."""
     found: tuple[object, ...] = ()

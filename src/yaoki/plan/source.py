@@ -142,7 +142,8 @@ class Reader:
         key = aside.value(event, path, depth + 1)
         if isinstance(key, str) and not aside.defects.found:
             return key
-        shown = "this key" if isinstance(key, str | dict | list) else f"key {event.value!r}"
+        scalar = isinstance(event, yaml.ScalarEvent) and not isinstance(key, str)
+        shown = f"key {event.value!r}" if scalar else "this key"
         self.defects.add(path, f"{shown} is not plain text; put it in quotes", at=_where(event))
         return None
 
