@@ -151,6 +151,7 @@ class App:
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 environment=allowed(os.environ, BASIC),
             ),
+            self.store,
             lambda: Room(disk_free(self.home), memory_free()),
         )
 

@@ -238,6 +238,9 @@ class Workspace(Protocol):
     def candidate(self, run: Run, task: Task) -> Candidate:
         """Merge onto the run branch's head and put the worktree at the result."""
 
+    def visit(self, task: Task, commit: str) -> None:
+        """Put the task's worktree at another commit for a while; `candidate` puts it back."""
+
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has.
 
@@ -320,6 +323,13 @@ class Beat:
 
     lost: frozenset[TaskId]
     cancelled: frozenset[TaskId]
+
+
+class Baselines(Protocol):
+    """What a check said of a commit that others build on."""
+
+    def baseline(self, commit: str, command: str) -> Finding | None: ...
+    def keep_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
 
 
 class Store(Protocol):

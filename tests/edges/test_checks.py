@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from yaoki.checks import Checks
-from yaoki.checks.extract import from_junit, from_pytest, from_text, from_unittest
+from yaoki.checks.readers import Seen, read, read_file
 from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch

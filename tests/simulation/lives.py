@@ -37,7 +37,8 @@ from yaoki.core.model import (
     Task,
 )
 from yaoki.engine.closing import Closing
-from yaoki.engine.stages import Hold, Room, Settings, Stages
+from yaoki.engine.hold import Hold
+from yaoki.engine.stages import Room, Settings, Stages
 from yaoki.engine.worker import Worker
 from yaoki.store import SqlStore, open_store
 
@@ -112,6 +113,7 @@ class Life:
             lambda _: PlainAgent(),
             self.clock,
             Settings(Path("/f"), "host", LEASE, adopt=self.adopt),
+            self.real,
             lambda: Room(1 << 40, 1 << 40),
         )
         self.worker = Worker(

@@ -51,7 +51,7 @@ _ERROR_LINE = re.compile(
     | not\slogged\sin\b
     | no\s(?:conversation|saved\ssession|rollout|previous\ssessions)\sfound\b
     | session\snot\sfound
-    | --dangerously-skip-permissions\scannot
+    | (?:--)?dangerously-skip-permissions\scannot
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -82,12 +82,12 @@ _AUTH = (
 _OVERLOADED = (
     _STATUS + r"(?:408|500|502|503|504|529)\b|overloaded|service unavailable|bad gateway"
     r"|high demand|connection error|fetch failed|E?CONN(?:ECTION)?[ _]?(?:RESET|REFUSED|ABORTED)"
-    r"|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|socket hang up|stream disconnected|InternalServerError"
+    r"|\bE(?:TIMEDOUT|NOTFOUND|AI_AGAIN)\b|socket hang up|stream disconnected|InternalServerError"
     r"|internal server error|ServiceUnavailableError|BadGatewayError|APIConnectionError"
     r"|failed to connect|couldn.t connect|could not (?:connect|resolve)|temporary failure in name"
     r"|connect(?:ion)? ?timed? ?out|APITimeoutError|waiting for network|incomplete json segment"
     r"|empty reply from server|recv failure|operation timed out|50[0-4] (?:server|internal)"
-    r"|name or service not known|JSON Parse error"
+    r"|name or service not known|JSON Parse error|non-SSE response|\[API Error: terminated"
 )
 _REQUEST = (
     _STATUS + r"(?:400|422)\b|invalid_request_error|BadRequestError|INVALID_ARGUMENT|\b400 bad req"
@@ -96,7 +96,7 @@ _NOTFOUND = (
     _STATUS + r"404\b|\b404 not found|model.{0,80}(?:not found|does not exist)|NotFoundError"
     r"|cannot find module|no module named|spawn \S{1,200} ENOENT"
 )
-_FORBIDDEN = r"EACCES|\[Errno 13\]|EPERM\b|cannot be used with root|not running in a trusted"
+_FORBIDDEN = r"\bEACCES\b|\[Errno 13\]|\bEPERM\b|cannot be used with root|not running in a trusted"
 # The first that a line matches is meant: a 429 may speak of money, a 400 of a prompt too long.
 _WORDS = tuple(
     (name, re.compile(words, re.IGNORECASE))

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.checks.extract import Tests, from_junit, from_text
-from yaoki.checks.output import OUT, blank, holds, read_tails, shown
+from yaoki.checks.output import ERR, OUT, blank, holds, read_channel, read_tails, shown
+from yaoki.checks.readers import Reading, Seen, raw_params, read, read_file, reader_defect
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.core.environment import BASIC, allowed
-from yaoki.core.model import CheckSpec, Finding, Item
+from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Launch
 
@@ -37,6 +37,7 @@ class Case:
     """One command check under way."""
 
     spec: CheckSpec
+    worktree: Path
     runner: Runner
     ran: Ran
     reports: bool
@@ -49,8 +50,9 @@ class Case:
 def check_command(
     spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
 ) -> Finding:
-    if not spec.argv and not spec.shell:
-        return broken(spec, "the check has no command")
+    defect = reader_defect(spec.reader)
+    if defect or not (spec.argv or spec.shell):
+        return broken(spec, defect or "the check has no command")
     cwd = (worktree / spec.cwd).resolve()
     if not cwd.is_relative_to(worktree.resolve()):
         return broken(spec, f"working directory {spec.cwd!r} is outside the worktree")
@@ -58,7 +60,8 @@ def check_command(
         return failed(spec, f"working directory {spec.cwd!r} does not exist", "file-not-exists")
     folder = runner.fresh()
     launch = _launch(spec, cwd, _values(worktree, folder, facts), runner)
-    return _judge(Case(spec, runner, runner.run(folder, launch), _wants_report(spec)))
+    ran = runner.run(folder, launch)
+    return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))
 
 
 def _wants_report(spec: CheckSpec) -> bool:
@@ -109,8 +112,8 @@ def _judge(case: Case) -> Finding:
     finding = _not_run(case) or _cut_off(case)
     if finding is not None:
         return finding
-    finding = _success(case) or _report_says(case)
-    return finding or passed(case.spec, **_seen(case))
+    finding = _success(case) or _report_says(case) or _reader_says(case)
+    return finding or passed(case.spec, **_seen(case), params=_counts(case))
 
 
 def _seen(case: Case) -> dict[str, Any]:
@@ -187,47 +190,65 @@ def _unsuccessful(case: Case) -> Finding:
         return broken(case.spec, f"exit code {code}: {why}", **_seen(case))
     if _NO_SPACE.search(read_tails(case.ran.folder, ())):
         return broken(case.spec, "no space left on the device", transient=True, **_seen(case))
-    tests = _tests(case)
-    return _failed(case, "" if tests.failures else f"exit code {code}", tests)
+    reading = _reading(case)
+    return _failed(case, "" if reading.understood else f"exit code {code}", reading)
 
 
 def _report_says(case: Case) -> Finding | None:
     """A report that was asked for must prove something, whatever the exit code said."""
     if not case.reports:
         return None
-    tests = from_junit(case.ran.folder / REPORT)
-    if tests is None or tests.cases == 0:
-        return _failed(case, f"the report {REPORT} holds no test case", Tests())
-    if tests.cases == tests.skipped:
-        return _failed(case, f"all {tests.cases} tests were skipped", Tests())
-    return _failed(case, "", tests) if tests.failures else None
+    seen = _left(case)
+    reading, nothing = read_file(seen, case.spec.pattern), Reading(params=raw_params(seen))
+    if reading is None or (reading.of_tests and reading.cases == 0 and not reading.failures):
+        return _failed(case, f"the report {REPORT} holds no test case", nothing)
+    if reading.of_tests and reading.cases == reading.skipped and not reading.failures:
+        return _failed(case, f"all {reading.cases} tests were skipped", nothing)
+    return _failed(case, "", reading) if reading.failures else None
 
 
-def _failed(case: Case, words: str, tests: Tests | None = None) -> Finding:
-    """Failing tests are named; else the words are followed by the last line of the output."""
-    tests = _tests(case) if tests is None else tests
-    seen = _seen(case)
-    if tests.failures:
-        items = _masked(tests.items, case.secrets)
-        named = f"{words}; {_named(tests.failures, items[0])}".removeprefix("; ")
-        return failed(case.spec, named, "test-failed", items=items, **seen)
+def _reader_says(case: Case) -> Finding | None:
+    """Who names the reader says what the output is: faults in it count whatever the exit code."""
+    if not case.spec.reader:
+        return None
+    reading = _reading(case)
+    return _failed(case, "", reading) if reading.failures else None
+
+
+def _counts(case: Case) -> Mapping[str, int]:
+    """How many tests a green report holds, so that fewer can be noticed later."""
+    reading = read_file(_left(case)) if case.reports else None
+    if reading is None or not reading.of_tests:
+        return {}
+    return {"testCount": reading.cases, "skippedCount": reading.skipped}
+
+
+def _failed(case: Case, words: str, reading: Reading | None = None) -> Finding:
+    """What was read is named; else the words are followed by the last line of the output."""
+    reading = _reading(case) if reading is None else reading
+    seen = {**_seen(case), "params": reading.params}
+    if reading.failures:
+        told = f"{words}; {reading.message}".removeprefix("; ")
+        return failed(case.spec, told, reading.pattern, items=reading.items, **seen)
     last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
     return failed(case.spec, f"{words}: {last}" if last else words, **seen)
 
 
-def _named(count: int, first: Item) -> str:
-    tests = "1 test" if count == 1 else f"{count} tests"
-    return f"{tests} failed: {': '.join(filter(None, (first.name, first.message)))}"
+def _reading(case: Case) -> Reading:
+    spec = case.spec
+    words = spec.argv or spec.shell.split(maxsplit=20)
+    return read(_left(case), words, reader=spec.reader, pattern=spec.pattern)
 
 
-def _masked(items: tuple[Item, ...], secrets: tuple[str, ...]) -> tuple[Item, ...]:
-    return tuple(
-        Item(mask(item.name, secrets), mask(item.message, secrets), item.where) for item in items
+def _left(case: Case) -> Seen:
+    """What the command left, for the readers; secrets are masked as they take it."""
+    folder, secrets = case.ran.folder, case.secrets
+    return Seen(
+        case.ran.look.code,
+        read_channel(folder / OUT),
+        read_channel(folder / ERR),
+        folder / REPORT if case.reports else None,
+        case.worktree,
+        case.spec.cwd,
+        lambda text: mask(text, secrets),
     )
-
-
-def _tests(case: Case) -> Tests:
-    report = from_junit(case.ran.folder / REPORT) if case.reports else None
-    if report is not None and report.failures:
-        return report
-    return from_text(read_tails(case.ran.folder, case.secrets))

@@ -12,6 +12,8 @@ from yaoki.core.redact import mask
 OUT, ERR = "out.log", "err.log"
 HEAD, TAIL, TAIL_ERR = 2048, 6144, 2048
 READER_BYTES_MAX = 256 * 1024
+CHANNEL_BYTES_MAX = 4 << 20
+CHANNEL_HEAD = 64 << 10
 SEARCH_BYTES = 1 << 20
 # Read beyond the cut, so that a secret on the edge is seen whole and masked.
 OVERLAP = 1024
@@ -32,6 +34,16 @@ def read_tails(folder: Path, secrets: Iterable[str]) -> str:
     known = tuple(secrets)
     pieces = (_tail(folder / name, READER_BYTES_MAX) for name in (OUT, ERR))
     return "\n".join(mask(plain(piece), known) for piece in pieces)
+
+
+def read_channel(file: Path) -> str:
+    """All of it up to a bound, else whole lines of both ends: the readers mask what they take."""
+    size = _size(file)
+    if size <= CHANNEL_BYTES_MAX:
+        return _tail(file, size)
+    head = _head(file, CHANNEL_HEAD).rpartition("\n")[0]
+    tail = _tail(file, CHANNEL_BYTES_MAX - CHANNEL_HEAD).partition("\n")[2]
+    return f"{head}\n[{size - CHANNEL_BYTES_MAX} bytes left out]\n{tail}"
 
 
 def _ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> str:

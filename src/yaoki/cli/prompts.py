@@ -13,7 +13,7 @@ from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import clean, columns, document, line, next_command, say
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings import LANGUAGES
-from yaoki.errors import TemplateInvalid
+from yaoki.errors import TemplateInvalid, Unknown
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -80,8 +80,9 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
 def _listed(held: Opened, name: str) -> dict[str, Any]:
     try:
         shown = held.tree.show(name, held.own)
-    except TemplateInvalid as error:
-        return {"name": name, "path": error.file, "params": [], "fault": error.sentence}
+    except (TemplateInvalid, Unknown) as error:
+        path = getattr(error, "file", "")
+        return {"name": name, "path": path, "params": [], "fault": error.sentence}
     return {"name": name, "path": shown.path, "params": list(shown.params), "fault": ""}
 
 
@@ -148,7 +149,6 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     from yaoki.prompts import sample
 
     held = _open(repo, lang)
-    held.tree.show(pattern, held.own)
     name = "" if pattern == "failed" else pattern
     failure = sample(name, _given(file, name) if file else None)
     told = held.tree.trial(pattern, failure, held.own)

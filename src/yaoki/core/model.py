@@ -100,9 +100,12 @@ class Choice(StrEnum):
 
 @unique
 class Outcome(StrEnum):
-    """What one check said.  BROKEN: it could not run, which proves nothing."""
+    """What one check said.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed,
+    and passed when it was run again on the same commit.
+    """
 
     PASSED = "PASSED"
+    FLAKY = "FLAKY"
     FAILED = "FAILED"
     BROKEN = "BROKEN"
     SKIPPED = "SKIPPED"
@@ -176,6 +179,9 @@ class CheckSpec:
     required: bool = True
     on_failure: OnFailure = OnFailure.RETRY
     timeout: timedelta = timedelta(minutes=10)
+    baseline: str = "strict"
+    rerun: bool = True
+    reader: str = ""
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -216,7 +222,9 @@ class Spec:
     hang: timedelta = timedelta(minutes=10)
     policy: Policy = field(default_factory=lambda: Policy(rules={}))
     setup: tuple[tuple[str, ...], ...] = ()
+    fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False
+    allow_weaker_tests: bool = False
     phase: str = ""
     language: str = "en"
     budget: Mapping[str, float] = field(default_factory=dict)
@@ -270,7 +278,8 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        proven = any(f.outcome in {Outcome.PASSED, Outcome.WAIVED} for f in self.findings)
+        good = {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
+        proven = any(f.outcome in good for f in self.findings)
         return proven and all(f.settled for f in self.findings)
 
     @property

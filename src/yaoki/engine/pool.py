@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.stages import Hold
+from yaoki.engine.hold import Hold
 from yaoki.engine.worker import Worker
 from yaoki.errors import YaokiError
 from yaoki.ports import Clock, Store

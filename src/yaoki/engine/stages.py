@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from yaoki.core.events import (
     Conflicted,
@@ -24,20 +23,17 @@ from yaoki.core.events import (
 )
 from yaoki.core.model import (
     AgentExit,
-    Finding,
-    Item,
-    Outcome,
     Run,
     Task,
-    TaskKind,
     Verdict,
 )
 from yaoki.core.prompt import Prompt, clip_bytes, compose
-from yaoki.core.scope import outside
+from yaoki.engine.hold import Hold, Superseded
+from yaoki.engine.proving import Proving
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (
     Agent,
-    Candidate,
+    Baselines,
     Checker,
     Clock,
     Launch,
@@ -78,21 +74,6 @@ class Room:
     memory: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
-
-    `warn` writes down what a person may want to know while the stage still runs.
-    """
-
-    why: Callable[[], str]
-    warn: Callable[[str], None] = lambda _: None
-
-
-class Superseded(Exception):
-    """The claim was lost while the stage ran; nothing may be recorded."""
-
-
 class Stages:
     """One piece of work each."""
 
@@ -104,14 +85,15 @@ class Stages:
         find_agent: Callable[[str], Agent],
         clock: Clock,
         settings: Settings,
+        baselines: Baselines,
         room: Callable[[], Room],
     ) -> None:
         self._workspace = workspace
         self._processes = processes
-        self._checker = checker
         self._find_agent = find_agent
         self._clock = clock
         self._settings = settings
+        self._proving = Proving(workspace, checker, baselines)
         self._room = room
 
     def folder(self, task: Task, attempt: int) -> Path:
@@ -297,45 +279,14 @@ class Stages:
         candidate = self._workspace.candidate(run, task)
         if candidate.conflicts:
             return Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
-        findings = list(_built_in(task, candidate))
-        if not findings:
-            findings = list(self._checked(run, task, candidate, hold))
+        home = self.folder(task, task.attempt) / "checks"
+        findings = self._proving.findings(run, task, candidate, home, hold)
         changed = candidate.changed
         if not changed and task.work.head not in {"", task.work.base}:
             changed = ("(already on the run branch)",)
         if hold.why() == "lost":
             raise Superseded
-        return Verified(Verdict(tuple(findings)), candidate.commit, candidate.onto, changed)
-
-    def _checked(self, run: Run, task: Task, candidate: Candidate, hold: Hold) -> Iterator[Finding]:
-        """In order; the first failing required check stops the list."""
-        if task.spec.kind is TaskKind.REPORT:
-            yield self._reported(task, candidate)
-        facts = _facts(run, task, candidate)
-        home = self.folder(task, task.attempt) / "checks"
-        for n, spec in enumerate(task.spec.checks, start=1):
-            if spec.name in task.waivers:
-                yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
-                continue
-            finding = self._checker.check(
-                spec,
-                Path(task.work.worktree),
-                home / f"{n}-{spec.name}",
-                facts=facts,
-                stop=lambda: bool(hold.why()),
-            )
-            yield finding
-            if not finding.settled:
-                return
-
-    def _reported(self, task: Task, candidate: Candidate) -> Finding:
-        """A report is there when the agent wrote something, to its output or to a file."""
-        written = task.work.exit.output_bytes if task.work.exit else 0
-        if written or candidate.changed:
-            return Finding("report", Outcome.PASSED, message=f"{written} bytes of report")
-        return Finding(
-            "report", Outcome.FAILED, pattern="no-change", message="no report was written"
-        )
+        return Verified(Verdict(findings), candidate.commit, candidate.onto, changed)
 
     # -------------------------------------------------------------- land
 
@@ -364,43 +315,3 @@ def _pauses() -> Iterator[timedelta]:
     while True:
         yield pause
         pause = min(pause * 1.2, POLL_MAX)
-
-
-def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
-    return {
-        "commit": candidate.commit,
-        "base": task.work.base,
-        "onto": candidate.onto,
-        "changed": candidate.changed,
-        "scope": task.spec.scope,
-        "branch": run.branch,
-        "dirty": (),
-        "merged": True,
-        "pushed": None,
-    }
-
-
-def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
-    """What must hold of any change, whatever the plan checks.
-
-    Only failures are findings here: that nothing was deleted proves nothing.
-    """
-    if candidate.markers:
-        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
-    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
-    if strays:
-        yield _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
-    too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
-    if too_many and not task.spec.allow_mass_deletion:
-        words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
-        yield Finding("mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words)
-
-
-def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:
-    return Finding(
-        name,
-        Outcome.FAILED,
-        pattern=pattern,
-        message=f"{words}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
-        items=tuple(Item(path, words) for path in paths),
-    )

@@ -20,7 +20,8 @@ from yaoki.core.events import (
 )
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.rules import Moment, decide
-from yaoki.engine.stages import Hold, Stages, Superseded
+from yaoki.engine.hold import Hold, Superseded
+from yaoki.engine.stages import Stages
 from yaoki.errors import Fault, GitFailed, LeaseLost, StoreError, WorkspaceError, YaokiError
 from yaoki.ports import Clock, Store
 

@@ -83,6 +83,8 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         required=check.required,
         on_failure=OnFailure(check.on_failure),
         timeout=check.timeout or CHECK_TIMEOUT,
+        baseline=check.baseline,
+        rerun=check.rerun,
         cwd=check.cwd,
         env=dict(check.env),
     )
@@ -121,7 +123,9 @@ def _spec(
         hang=hang_of(draft, task),
         policy=catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"]),
         setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
+        fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
+        allow_weaker_tests=task.allow_weaker_tests,
         phase=placed.phase,
         language=_language(draft),
         budget={"attempts": float(task.budget.attempts)} if task.budget.attempts else {},

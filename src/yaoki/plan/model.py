@@ -160,6 +160,10 @@ class CheckModel(Strict):
         "retry", validation_alias=AliasChoices("on_failure", "onFailure")
     )
     timeout: Duration = Field(NONE, description="10m unless said")
+    baseline: Literal["strict", "known"] = Field(
+        "strict", description="strict: all must pass; known: failures of the base are not blamed"
+    )
+    rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
     cwd: Inside = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
 
@@ -187,7 +191,9 @@ class TaskModel(Strict):
     )
     max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
     setup: list[Command] = Field([], description="commands after those of the plan")
+    fixes: list[str] = Field([], description="failures of the base that must turn green")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
+    allow_weaker_tests: bool = Field(False, description="it may delete, skip or loosen tests")
     phase: str = Field("", description="the phase it belongs to")
 
 

@@ -12,7 +12,7 @@ from yaoki.core.prompt import what_failed
 from yaoki.core.settings import LANGUAGES, PATTERNS
 from yaoki.errors import Fault, TemplateInvalid, Unknown
 from yaoki.prompts.engine import load, render
-from yaoki.prompts.place import EDITION, STEM, Hit, Search, adaptation_of, relative
+from yaoki.prompts.place import EDITION, PART, STEM, Hit, Search, adaptation_of, relative
 from yaoki.prompts.samples import sample
 from yaoki.prompts.source import read
 from yaoki.prompts.values import KINDS, values
@@ -84,10 +84,8 @@ class PromptTree:
     ) -> tuple[Path, ...]:
         """Copies of the shipped templates to edit; what stands there already is left alone."""
         chosen = list(names) or [*KINDS, *PATTERNS, EDITION]
-        copies = {self._path(name): self._shipped(name, also) for name in chosen}
-        return tuple(
-            target / path for path, text in copies.items() if _written(target / path, text)
-        )
+        copies = [(self._shipped(name, also), target / self._path(name)) for name in chosen]
+        return tuple(file for text, file in copies if _written(file, text))
 
     # -------------------------------------------------------------- inside
 
@@ -109,7 +107,7 @@ class PromptTree:
 
     def _named(self, name: str, also: Iterable[str]) -> Levels:
         known = {*self.names(), *also}
-        if name not in known:
+        if name not in known or not PART.fullmatch(name):
             raise Unknown(
                 f"there is no prompt {name[:80]!r}{did_you_mean(name, sorted(known))}",
                 hint="yaoki prompts list; patterns of your own are named in yaoki.toml",

@@ -9,7 +9,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A string.  `hole` opens code inside it, `${` for example; `escape` is the escaping character."""
+    """A string.  `hole` opens code inside it, `${` for example; `lines`: it may span several."""
 
     open: str
     close: str
@@ -20,7 +20,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How one language is read.  `pairs` are the brackets whose balance is judged; none: no verdict.
+    """How one language is read.  `pairs` are the brackets whose balance is judged, if any.
 
     `char`: an apostrophe opens one character only, as in Rust.  `regex`: a slash may open one.
     """
@@ -116,7 +116,9 @@ GRAMMARS = {
     ),
     "css": replace(BRACES, name="css", line=(), pairs="{}"),
     "scss": replace(BRACES, name="scss", pairs="{}"),
-    "scala": replace(BRACES, name="scala", nested=True, pairs="", quotes=(*TRIPLE, Quote('"', '"'))),
+    "scala": replace(
+        BRACES, name="scala", nested=True, pairs="", quotes=(*TRIPLE, Quote('"', '"'))
+    ),
     "slashes": replace(BRACES, name="slashes", pairs=""),
     "shell": replace(HASH, name="shell", heredoc=_SHELL_HEREDOC),
     "ruby": replace(
@@ -193,8 +195,9 @@ NAMES = {
 _BY_ENDING = {ending: name for name, endings in ENDINGS.items() for ending in endings.split()}
 # Third-party, generated or deliberately odd files: what stands there is not the task's own code.
 _FOREIGN_FOLDERS = frozenset(
-    "node_modules vendor third_party thirdparty dist build target fixtures __fixtures__ testdata "
-    "__snapshots__ snapshots corpus golden .venv venv site-packages".split()
+    {"node_modules", "vendor", "third_party", "thirdparty", "dist", "build", "target"}
+    | {"fixtures", "__fixtures__", "testdata", "mocks", "__mocks__", "corpus", "golden"}
+    | {"snapshots", "__snapshots__", ".venv", "venv", "site-packages"}
 )
 _FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", ".snap", ".map")
 

@@ -115,7 +115,9 @@ class _Pass:
             return self._block(word, start)
         if word in self.grammar.line:
             return self._line_comment(word, start)
-        if word in self.quotes and not (word == "'" and _NUMBER.search(self.text, max(0, start - 40), start)):
+        if word in self.quotes and not (
+            word == "'" and _NUMBER.search(self.text, max(0, start - 40), start)
+        ):
             return self._string(self.quotes[word], start, start + len(word))
         if word == "/":
             return self._pattern(_REGEX, word, start) if self._regex_may_stand(start) else False
@@ -125,9 +127,9 @@ class _Pass:
 
     def _special(self, word: str, start: int) -> bool:
         """Raw strings and heredocs: their end is spelled in their beginning."""
-        if start and (self.text[start - 1].isalnum() or self.text[start - 1] == "_"):
-            if word[0] in "rR" and self.text[start - 1] not in "bcuUL8":
-                return False
+        before = self.text[start - 1] if start else " "
+        if word[0] in "rR" and (before.isalnum() or before == "_") and before not in "bcuUL8":
+            return False  # the end of a name, not the beginning of a raw string
         if word.startswith("r"):
             return self._until('"' + "#" * word.count("#"), start, start + len(word))
         if word.startswith("R"):

@@ -37,8 +37,12 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One place that violates a criterion: where, and the text that does it."""
+    """One place that violates a criterion: where, and the text that does it.
+
+    `owner` tells apart marks that look alike: the function a lone `...` stands in.
+    """
 
     file: str
     line: int
     text: str
+    owner: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from yaoki.quality.lexer import Reading
 
 _MARKS = "/*#;!<>-–— \t\r"
 _DOC = ("/**", "///", "//!", "/*!", "##")
+# A comment inside a comment belongs to an example.
+_EXAMPLE = re.compile(r"(?:#|//|\*|--|;)\s{1,40}(?:#|//|--|;)\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +51,6 @@ def _lines(reading: Reading) -> Iterator[tuple[int, str, bool]]:
         at = comment.start
         several = "\n" in comment.raw
         for offset, text in enumerate(comment.raw.split("\n")):
-            yield line + offset, text, text.lstrip().startswith(_DOC) or several
+            shown = text.lstrip()
+            doc = several or shown.startswith(_DOC) or bool(_EXAMPLE.match(shown))
+            yield line + offset, text, doc

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from yaoki.core.events import Submitted
 from yaoki.core.machine import create, evolve
-from yaoki.core.model import Catalogue, Run, RunId, Spec, State, Task, TaskId
-from yaoki.core.wire import event_from_data, spec_from_data
+from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.wire import event_from_data, from_data, spec_from_data
 from yaoki.errors import Unknown
 from yaoki.ports import Account, Entry, Row
 from yaoki.store import accounts
@@ -160,6 +160,11 @@ class Reads:
         with self._db.read() as link:
             rows = link.rows(f"{accounts.SELECT} ORDER BY a.until_ms")
             return [accounts.account_row(row) for row in rows]
+
+    def baseline(self, commit: str, command: str) -> Finding | None:
+        with self._db.read() as link:
+            row = link.row(sql.BASELINE, {"commit_id": commit, "command": command})
+            return from_data(Finding, json.loads(row["finding"])) if row else None
 
     def version(self) -> int:
         return self._db.version()

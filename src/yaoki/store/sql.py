@@ -16,12 +16,13 @@ from yaoki.core.events import (
     Submitted,
 )
 from yaoki.core.machine import create
-from yaoki.core.model import Lease, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.model import Finding, Lease, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.schedule import rank
+from yaoki.core.wire import to_data
 from yaoki.errors import LeaseLost, NotNow, OverLimit
 from yaoki.store import statements as sql
 from yaoki.store.claims import Claims
-from yaoki.store.rows import ms, new_task_params, run_params
+from yaoki.store.rows import dumps, ms, new_task_params, run_params
 from yaoki.store.sqlite import Link
 from yaoki.store.writes import entry_params
 
@@ -205,6 +206,10 @@ class SqlStore(Claims):
         if task.state is State.ACTIVE:
             return self._write(link, task, wish)
         return self._write(link, task, (*wish, Cancelled(why)), tell=tell)
+
+    def keep_baseline(self, commit: str, command: str, finding: Finding) -> None:
+        params = {"commit_id": commit, "command": command, "finding": dumps(to_data(finding))}
+        self._db.write(lambda link: link.run(sql.KEEP_BASELINE, params))
 
     def update_run(self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any) -> Run:
         """Tell something of the run and keep it; `fields` are merged and summed_ms only."""

@@ -132,3 +132,10 @@ WITH RECURSIVE down (id) AS (
 SELECT t.id FROM down d JOIN tasks t ON t.id = d.id
 WHERE t.state IN ('WAITING', 'ACTIVE') ORDER BY t.n
 """
+
+BASELINE = "SELECT finding FROM baselines WHERE commit_id = :commit_id AND command = :command"
+
+KEEP_BASELINE = """
+INSERT INTO baselines (commit_id, command, finding) VALUES (:commit_id, :command, :finding)
+ON CONFLICT (commit_id, command) DO NOTHING
+"""

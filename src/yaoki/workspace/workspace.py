@@ -111,6 +111,10 @@ class GitWorkspace:
         """Merge onto the run branch's head and put the worktree at the result."""
         return self._landing.candidate(run, task)
 
+    def visit(self, task: Task, commit: str) -> None:
+        """Put the task's worktree at another commit; all it held is on its branch already."""
+        self._worktrees.put(self._worktrees.find(task.id), commit)
+
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""
         return self._landing.land(run, commit, onto)

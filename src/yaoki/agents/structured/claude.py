@@ -73,7 +73,8 @@ def _cut_off(scene: Scene, session: str) -> Told:
 def _word(final: Event, scene: Scene, message: str) -> str:
     ended = _ENDS.get(text(final, "subtype")) or _ENDS.get(text(final, "terminal_reason"))
     if ended:
-        return ended
+        # Qwen says so of every failure, and the cause in words.
+        return word_in(text(final, "error", "message")) or ended
     code = status(final, "api_error_status")
     if part(final, "is_error") is not True:
         return _good_end(final)

@@ -17,7 +17,8 @@ ENTRIES_MAX = 2_000
 class Entry:
     """One failing test, one diagnostic, one file.
 
-    A warning counts only when the command failed and nothing worse was said.
+    A warning counts only when the command failed and nothing worse was said.  `trace` is
+    searched for a place when there is no file.
     """
 
     name: str = ""
@@ -27,6 +28,7 @@ class Entry:
     column: int | None = None
     code: str = ""
     warning: bool = False
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ _SUITES = {"testsuite", "testsuites"}
 _FAULTS = {"failure", "error", "rerunFailure", "rerunError"}
 # node's runner gives every case this class.
 _NO_CLASS = {"", "test"}
+# gotestsum says this of every failure, and what go printed below.
+_NO_GIST = {"Failed"}
+_FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL")
 
 
 def read_junit(file: Path, seen: Seen) -> Parsed | None:
@@ -107,11 +110,12 @@ class Cases:
         tag = self._path.pop()
         if tag == "testcase":
             if self._fault is not None and self._case is not None:
-                self._add(_entry(self._case, self._told()))
+                self._add(_entry(self._case, *self._told()))
             self._case = self._fault = None
         elif tag in _FAULTS and self._case is None and self._fault is not None:
             suite = self._suites[-1].name if self._suites else ""
-            self._add(Entry(suite or "the report", self._told()))
+            message, trace = self._told()
+            self._add(Entry(suite or "the report", message, trace=trace))
             self._fault = None
         elif tag in _SUITES:
             self._account(self._suites.pop())
@@ -119,9 +123,13 @@ class Cases:
     def close(self) -> None:
         """Nothing is left to do when the document ends."""
 
-    def _told(self) -> str:
-        """The message and then the trace, which may tell the place."""
-        return "\n".join(filter(None, (self._fault, "".join(self._words))))
+    def _told(self) -> tuple[str, str]:
+        """The gist, and the trace that may tell the place."""
+        trace = "".join(self._words)
+        if self._fault and self._fault not in _NO_GIST:
+            return self._fault, trace
+        lines = (line for line in trace.splitlines() if not line.lstrip().startswith(_FRAMES))
+        return "\n".join(lines) or self._fault or "", trace
 
     def _account(self, suite: _Suite) -> None:
         """jest-junit counts a file that did not load and names no case for it."""
@@ -134,13 +142,14 @@ class Cases:
             self.entries.append(entry)
 
 
-def _entry(case: Mapping[str, str], told: str) -> Entry:
+def _entry(case: Mapping[str, str], message: str, trace: str) -> Entry:
     class_, name = case.get("classname", ""), case.get("name", "")
     parts = (name,) if class_ in _NO_CLASS or class_ == name else (class_, name)
     return Entry(
         "::".join(filter(None, parts)) or "a test without a name",
-        told,
+        message,
         case.get("file", ""),
         number(case.get("line")),
         code=class_,
+        trace=trace,
     )

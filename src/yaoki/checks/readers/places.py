@@ -54,3 +54,11 @@ def _places(trace: str) -> Iterator[tuple[str, int]]:
     # Python tells the innermost frame last, everybody else first.
     yield from reversed(frames)
     yield from ((hit[1], int(hit[2])) for hit in _PLACE.finditer(trace))
+
+
+def frame(token: str) -> tuple[str, int | None]:
+    """`path:line:column`, in brackets or not, as one word of a stack frame."""
+    path, _, rest = token.strip("()").rpartition(":")
+    path, _, line = path.rpartition(":")
+    good = rest.isascii() and rest.isdecimal() and line.isascii() and line.isdecimal()
+    return (path, int(line)) if path and good and len(line) < 8 else ("", None)

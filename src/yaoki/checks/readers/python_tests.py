@@ -9,7 +9,7 @@ from dataclasses import replace
 from yaoki.checks.readers.entries import TEST, Entry, Parsed, parsed
 from yaoki.checks.readers.seen import Output
 
-_TITLE = re.compile(r"_{3,} (?:ERROR (?:at \w{1,20} of|collecting) )?(\S.{0,400}?) _{3,}$")
+_ASIDE = re.compile(r"ERROR (?:at \w{1,20} of|collecting) ")
 _PLACE = re.compile(r"([^\s:][^:]{0,300}\.\w{1,8}):(\d{1,7}): ")
 _UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
 _RULES = ("=" * 70, "-" * 70)
@@ -50,13 +50,21 @@ def _sections(lines: Iterable[str]) -> Iterator[Entry]:
     """Each failure has a title in underscores, `E` lines, and a place."""
     current: Entry | None = None
     for line in lines:
-        title = _TITLE.match(line) if line.startswith("___") else None
+        title = _title(line)
         if title or line.startswith("======"):
             if current is not None and current.message:
                 yield current
-            current = Entry(title[1]) if title else None
+            current = Entry(title) if title else None
         elif current is not None:
             current = _grown(current, line)
+
+
+def _title(line: str) -> str:
+    """`____ ERROR at setup of test_x ____` is about test_x."""
+    if not line.startswith("___") or not line.endswith("___"):
+        return ""
+    words = line.strip("_")
+    return _ASIDE.sub("", words.strip(), count=1) if words[:1] == words[-1:] == " " else ""
 
 
 def _grown(entry: Entry, line: str) -> Entry:
@@ -91,18 +99,15 @@ def _unittest(lines: Iterable[str]) -> Iterator[Entry]:
         elif line not in _RULES:
             trace.append(line)
         elif name and any(part.strip() for part in trace):
-            yield Entry(name, _told(trace))
+            yield Entry(name, _exception(trace), trace="\n".join(trace))
             name = ""
         if hit or line in _RULES:
             trace = []
 
 
-def _told(trace: list[str]) -> str:
-    """The exception, then the trace it came from; what a test printed stands below both."""
+def _exception(trace: list[str]) -> str:
+    """The line below the frames; what a test printed may follow it."""
     start = next((i for i, line in enumerate(trace) if line.startswith("Traceback ")), None)
-    if start is None:
-        return "\n".join(trace)
-    for at, line in enumerate(trace[start + 1 :], start + 1):
-        if line and not line[0].isspace():
-            return "\n".join((line, *trace[start + 1 : at]))
-    return "\n".join(trace)
+    ends = (line for line in trace[(start or 0) + 1 :] if line and not line[0].isspace())
+    found = next(ends, "") if start is not None else ""
+    return found or next((line for line in reversed(trace) if line.strip()), "")

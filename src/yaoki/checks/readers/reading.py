@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +27,8 @@ LIST_MAX = 30
 NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600
 MESSAGE_LINES = 3
 RAW_CHARS_MAX = 8_000
+# Of these the file is all there is to name.
+_OF_FILES = {FORMAT, DIRTY, MISSING}
 HEAD, TAIL = 1024, 3072
 
 
@@ -34,7 +37,7 @@ class Reading:
     """What the output says.  Not understood: no items, the raw ends are in the params.
 
     `failures` counts what is wrong; only the first items are listed.  `cases` and `skipped`
-    are known when a test report was read.
+    are told when a report `of_tests` was read.
     """
 
     understood: bool = False
@@ -43,38 +46,37 @@ class Reading:
     message: str = ""
     pattern: str = ""
     failures: int = 0
+    of_tests: bool = False
     cases: int = 0
     skipped: int = 0
 
 
 def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
     """A failed command with nothing wrong in what was read was not understood."""
+    if result is None:
+        return Reading(params=params_of(asked, (), "", seen) | raw_params(seen))
     entries = _counting(result, seen)
-    raw = raw_params(seen)
-    kept = tuple(_fit(entry, seen) for entry in entries[:LIST_MAX])
-    pattern = result.pattern if result and kept else ""
-    lists: dict[str, Any] = {}
-    for name in dict.fromkeys((pattern, asked)):
-        lists |= params_of(name, kept, result.diff if result else "", seen)
-    if result is None or not kept:
-        return Reading(result is not None and seen.exit_code == 0, params=lists | raw)
     count = len(entries) + result.more
+    kept = tuple(_fit(entry, seen) for entry in entries[:LIST_MAX])
+    pattern = result.pattern if kept else ""
+    params: dict[str, Any] = {"failureCount": count} if kept else {}
+    for name in dict.fromkeys((pattern, asked)):
+        params |= params_of(name, kept, result.diff, seen)
     return Reading(
-        True,
+        bool(kept) or seen.exit_code == 0,
         _items(kept, pattern, count),
-        {"failureCount": count} | lists | raw,
+        params | raw_params(seen),
         _message(kept, pattern, count),
         pattern,
-        count,
+        count if kept else 0,
+        result.pattern == TEST,
         result.cases,
         result.skipped,
     )
 
 
-def _counting(result: Parsed | None, seen: Seen) -> tuple[Entry, ...]:
+def _counting(result: Parsed, seen: Seen) -> tuple[Entry, ...]:
     """Errors; warnings only when they are all there is and the command failed."""
-    if result is None:
-        return ()
     errors = tuple(entry for entry in result.entries if not entry.warning)
     return errors if errors or seen.exit_code == 0 else result.entries
 
@@ -109,7 +111,7 @@ def _fit(entry: Entry, seen: Seen) -> Entry:
     lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
     file, line = (relative(entry.file, seen), entry.line) if entry.file else ("", entry.line)
     if not file:
-        file, line = place_in(entry.message, seen)
+        file, line = place_in(entry.trace or entry.message, seen)
     return replace(
         entry,
         name=_short(entry.name, seen, NAME_CHARS_MAX),
@@ -177,8 +179,12 @@ def _dirty(entries: tuple[Entry, ...]) -> dict[str, Any]:
 
 
 def _named(entry: Entry) -> str:
-    """A stable name: no line, for lines move when other things are mended."""
-    return entry.name or " ".join(filter(None, (entry.file, entry.code)))
+    """What tells this fault from others and stays when lines move, for old and new are compared."""
+    if entry.name:
+        return entry.name
+    code = f"[{entry.code}]" if entry.code else ""
+    said = ": ".join(filter(None, (entry.file, entry.message)))
+    return one_line(" ".join(filter(None, (said, code))), NAME_CHARS_MAX)
 
 
 def _where(entry: Entry) -> str:
@@ -187,11 +193,14 @@ def _where(entry: Entry) -> str:
 
 
 def _items(entries: tuple[Entry, ...], pattern: str, count: int) -> tuple[Item, ...]:
-    words = "is not formatted" if pattern == FORMAT else ""
-    items = [
-        Item(_named(e), one_line(e.message or words, MESSAGE_CHARS_MAX), _where(e))
-        for e in entries[:ITEMS_MAX]
-    ]
+    """Names are made different: a second fault of the same name is a new one."""
+    items, times = list[Item](), Counter[str]()
+    for entry in entries[:ITEMS_MAX]:
+        name = entry.file if pattern in _OF_FILES and entry.file else _named(entry)
+        times[name] += 1
+        told = entry.message if entry.name or pattern in _OF_FILES else ""
+        again = f" ({times[name]})" if times[name] > 1 else ""
+        items.append(Item(name + again, one_line(told, MESSAGE_CHARS_MAX), _where(entry)))
     rest = count - len(items)
     return (*items, Item(f"and {rest} more")) if rest > 0 else tuple(items)
 
@@ -207,6 +216,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 
 
 def _message(entries: tuple[Entry, ...], pattern: str, count: int) -> str:
+    if not entries:
+        return ""
     one, many = _WORDS[pattern]
     first = entries[0]
     name = _named(first) if pattern == TEST else _where(first) or _named(first)

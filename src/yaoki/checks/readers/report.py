@@ -1,4 +1,4 @@
-"""A report file: JUnit XML, SARIF or the JSON of a known tool, told apart by its first character."""
+"""A report file: JUnit XML, SARIF or a known tool's JSON, told apart by the first character."""
 
 from __future__ import annotations
 

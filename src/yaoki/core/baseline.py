@@ -1,0 +1,55 @@
+"""Old failures and new ones: what stood at the base is told, not blamed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+from yaoki.core.wire import to_data
+
+KNOWN = "known"
+
+
+def command_key(spec: CheckSpec) -> str:
+    """The same command under the same conditions has the same key, whatever the check is called."""
+    parts = (spec.type, spec.argv, spec.shell, spec.path, spec.file, spec.git, spec.success)
+    text = json.dumps(to_data([*parts, spec.cwd, dict(spec.env)]), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
+    """The finding of a guard.  Only what is new, or what the task was to mend, fails it.
+
+    Where the failures have no names nobody can tell old from new, so the finding stands.
+    """
+    if now.outcome is not Outcome.FAILED or base.outcome is not Outcome.FAILED:
+        return now
+    if not now.items or not base.items or _cut(now.items) or _cut(base.items):
+        words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
+        return replace(now, message=words)
+    old = {item.name for item in base.items}
+    blamed = tuple(i for i in now.items if i.name not in old or _wanted(i, fixes))
+    known = tuple(i.name for i in now.items if i not in blamed)
+    if not blamed:
+        words = f"{len(known)} failures stood at the base already: {', '.join(known[:5])}"
+        params = {**now.params, KNOWN: list(known)}
+        return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
+    words = f"{len(blamed)} failures are this task's: {_told(blamed[0])}"
+    return replace(now, message=words, items=blamed, params={**now.params, KNOWN: list(known)})
+
+
+def _told(item: Item) -> str:
+    return f"{item.name}: {item.message}" if item.message else item.name
+
+
+def _wanted(item: Item, fixes: Sequence[str]) -> bool:
+    return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
+
+
+def _cut(items: Sequence[Item]) -> bool:
+    """A list that ends in `and 7 more` is not whole."""
+    return any(item.name.startswith("and ") and item.name.endswith(" more") for item in items)

@@ -1,0 +1,133 @@
+"""Proof of one exact commit: what must hold of any change, then every check, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.baseline import KNOWN, command_key, weigh
+from yaoki.core.model import CheckSpec, Finding, Item, Outcome, Run, Task, TaskKind
+from yaoki.core.scope import outside
+from yaoki.engine.hold import Hold
+from yaoki.ports import Baselines, Candidate, Checker, Workspace
+
+Facts = Mapping[str, Any]
+
+
+class Proving:
+    """Asked by the verify stage."""
+
+    def __init__(self, workspace: Workspace, checker: Checker, baselines: Baselines) -> None:
+        self._workspace, self._checker, self._baselines = workspace, checker, baselines
+
+    def findings(
+        self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
+    ) -> tuple[Finding, ...]:
+        """Everything that was found; what goes too far is not checked any further."""
+        strayed = tuple(_built_in(task, candidate))
+        return strayed or tuple(self._checked(run, task, candidate, home, hold))
+
+    def _checked(
+        self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
+    ) -> Iterator[Finding]:
+        """In order; the first failing required check stops the list."""
+        if task.spec.kind is TaskKind.REPORT:
+            yield self._reported(task, candidate)
+        facts = _facts(run, task, candidate)
+        for n, spec in enumerate(task.spec.checks, start=1):
+            if spec.name in task.waivers:
+                yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
+                continue
+            finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
+            yield finding
+            if not finding.settled:
+                return
+
+    def _weighed(
+        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
+    ) -> Finding:
+        """A failure is looked at twice, and held against the base if the check is a guard."""
+        finding = self._check(task, spec, folder, facts, hold)
+        if finding.outcome is not Outcome.FAILED or hold.why():
+            return finding
+        if spec.rerun and spec.type == "command":
+            again = self._check(task, spec, folder.with_name(f"{folder.name}-again"), facts, hold)
+            if again.outcome is Outcome.PASSED:
+                words = f"flaky: failed, then passed on the same commit ({finding.message})"
+                return replace(finding, outcome=Outcome.FLAKY, message=words)
+        if spec.baseline != KNOWN or hold.why():
+            return finding
+        return weigh(finding, self._baseline(task, spec, folder, facts, hold), task.spec.fixes)
+
+    def _check(
+        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
+    ) -> Finding:
+        place = Path(task.work.worktree)
+        return self._checker.check(spec, place, folder, facts=facts, stop=lambda: bool(hold.why()))
+
+    def _baseline(
+        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
+    ) -> Finding:
+        """What the check says of the run branch without this task; run once per commit."""
+        onto, key = facts["onto"], command_key(spec)
+        kept = self._baselines.baseline(onto, key)
+        if kept is not None:
+            return kept
+        self._workspace.visit(task, onto)
+        base = self._check(task, spec, folder.with_name(f"{folder.name}-base"), facts, hold)
+        self._workspace.visit(task, facts["commit"])
+        if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
+            self._baselines.keep_baseline(onto, key, base)
+        return base
+
+    @staticmethod
+    def _reported(task: Task, candidate: Candidate) -> Finding:
+        """A report is there when the agent wrote something, to its output or to a file."""
+        written = task.work.exit.output_bytes if task.work.exit else 0
+        if written or candidate.changed:
+            return Finding("report", Outcome.PASSED, message=f"{written} bytes of report")
+        return Finding(
+            "report", Outcome.FAILED, pattern="no-change", message="no report was written"
+        )
+
+
+def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
+    return {
+        "commit": candidate.commit,
+        "base": task.work.base,
+        "onto": candidate.onto,
+        "changed": candidate.changed,
+        "scope": task.spec.scope,
+        "branch": run.branch,
+        "dirty": (),
+        "merged": True,
+        "pushed": None,
+    }
+
+
+def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
+    """What must hold of any change, whatever the plan checks.
+
+    Only failures are findings here: that nothing was deleted proves nothing.
+    """
+    if candidate.markers:
+        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
+    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
+    if strays:
+        yield _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
+    too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
+    if too_many and not task.spec.allow_mass_deletion:
+        words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
+        yield Finding("mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words)
+
+
+def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:
+    return Finding(
+        name,
+        Outcome.FAILED,
+        pattern=pattern,
+        message=f"{words}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
+        items=tuple(Item(path, words) for path in paths),
+    )

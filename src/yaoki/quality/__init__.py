@@ -1,0 +1,8 @@
+"""The quality criteria Q1 to Q6 on what a task changed and said.  Values in, findings out."""
+
+from __future__ import annotations
+
+from yaoki.quality.judging import judge
+from yaoki.quality.model import Change, Claims
+
+__all__ = ["Change", "Claims", "judge"]

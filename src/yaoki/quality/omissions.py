@@ -1,0 +1,90 @@
+"""Q3: marks that stand for code which was not written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from yaoki.quality.model import Mark
+from yaoki.quality.notes import Note
+from yaoki.quality.phrases import only_dots, says_omitted, unmistakable
+from yaoki.quality.python import hollows, parsed
+from yaoki.quality.side import Side
+
+# `...` is an ordinary word of these: the end of a document, all arguments.
+_DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash"})
+# Outside strings these hold plain words.
+_WORDS_ARE_DATA = frozenset({"markup", "yaml", "toml", "hash"})
+_HOLLOW_BRACES = re.compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
+_FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
+
+
+def omissions_in(side: Side) -> Iterator[Mark]:
+    if side.grammar.prose:
+        yield from _in_prose(side)
+        return
+    yield from _in_comments(side)
+    yield from _in_code(side)
+    if side.grammar.name == "python":
+        yield from _hollow(side)
+
+
+def _in_comments(side: Side) -> Iterator[Mark]:
+    for note in side.notes:
+        if _stands_in(note):
+            yield Mark(side.path, note.line, side.lines[note.line - 1].strip())
+
+
+def _stands_in(note: Note) -> bool:
+    if note.doc and not note.single:
+        return False  # an example inside documentation
+    if only_dots(note.text):
+        return note.single or note.wrapped
+    return says_omitted(note.text, alone=note.single or note.wrapped)
+
+
+def _in_code(side: Side) -> Iterator[Mark]:
+    """Lines that are nothing but a mark, and bodies that are nothing but dots."""
+    before = ""
+    for n, line in enumerate(side.reading.code.split("\n"), 1):
+        bare = line.strip()
+        if bare and _is_mark(side, bare, before):
+            yield Mark(side.path, n, side.lines[n - 1].strip())
+        before = bare or before
+
+
+def _is_mark(side: Side, bare: str, before: str) -> bool:
+    if side.grammar.name not in _DOTS_ARE_CODE:
+        if only_dots(bare):
+            # `int printf(const char *fmt,` goes on with `...`
+            return not before.endswith((",", "("))
+        if _HOLLOW_BRACES.search(bare):
+            return True
+    if side.grammar.name in _WORDS_ARE_DATA:
+        return False
+    return bare == "etc." or says_omitted(bare, alone=not bare.isascii())
+
+
+def _hollow(side: Side) -> Iterator[Mark]:
+    tree = parsed(side.text)
+    for hollow in hollows(tree, side.path) if tree else ():
+        yield Mark(side.path, hollow.line, side.lines[hollow.line - 1].strip(), hollow.owner)
+
+
+def _in_prose(side: Side) -> Iterator[Mark]:
+    """Code in fences is an example; prose may speak of omission, but not consist of it."""
+    fenced = False
+    for n, line in enumerate(side.lines, 1):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif (
+            not fenced and not line.startswith(("    ", "\t")) and unmistakable(_uncommented(line))
+        ):
+            yield Mark(side.path, n, line.strip())
+
+
+def _uncommented(line: str) -> str:
+    text = line.strip()
+    if text.startswith("<!--") and text.endswith("-->"):
+        return f"[{text[4:-3].strip()}]"
+    return text

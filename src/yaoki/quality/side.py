@@ -1,0 +1,66 @@
+"""A changed file as the criteria read it: both sides scanned once, the added lines at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from yaoki.quality.languages import Grammar, foreign, language_of
+from yaoki.quality.lexer import Reading, read
+from yaoki.quality.model import Change
+from yaoki.quality.notes import Note, notes_of
+
+# Beyond these a file is data or was made by a machine; nobody judges it.
+FILE_CHARS_MAX = 400_000
+LINE_CHARS_MAX = 5_000
+
+
+@dataclass(frozen=True)
+class Side:
+    """One state of one file.  Read lazily, because most criteria need only one side."""
+
+    path: str
+    text: str
+    grammar: Grammar
+
+    @cached_property
+    def reading(self) -> Reading:
+        return read(self.text, self.grammar)
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        return notes_of(self.reading)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a file was and what it is now."""
+
+    path: str
+    before: Side | None
+    after: Side | None
+    added: frozenset[int]
+
+
+def pair_of(change: Change) -> Pair | None:
+    """None for a file nobody here can judge: unknown, foreign, or too large."""
+    grammar = language_of(change.path)
+    if grammar is None or foreign(change.path):
+        return None
+    before, after = (_side(change.path, text, grammar) for text in (change.before, change.after))
+    if (before is None) != (change.before is None) or (after is None) != (change.after is None):
+        return None
+    return Pair(change.path, before, after, frozenset(line for line, _ in change.added))
+
+
+def _side(path: str, text: str | None, grammar: Grammar) -> Side | None:
+    if text is None or len(text) > FILE_CHARS_MAX:
+        return None
+    clean = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if any(len(line) > LINE_CHARS_MAX for line in clean.split("\n")):
+        return None
+    return Side(path, clean, grammar)

@@ -1,0 +1,75 @@
+"""Q2: notes that work is still to be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from yaoki.quality.model import Mark
+from yaoki.quality.python import docstring_lines, parsed
+from yaoki.quality.side import Side
+
+_WORD = "(?:TODO|FIXME|TBD|HACK|XXX)"
+_NOT_A_NOTE = (
+    r"(?!s?[`'\"\w-]|\.\w|\s{0,2}(?:[/|,&+]|or|and)\s{0,2}" + _WORD + r"|\s+(?:lists?|items?|apps?"
+    r"|applications?|entry|entries|cards?|components?|page|model|ids?|title|table|store|state|count"
+    r"|comments?|markers?|tags?|notes?|words?|keywords?)\b)"
+)
+# The first word of a comment, or anywhere with the colon that makes it a note.
+_FIRST = re.compile(rf"[\s@\[(*•-]{{0,8}}({_WORD}){_NOT_A_NOTE}")
+_NOTED = re.compile(rf"(?<![\w`'\"/.-])({_WORD})(?:\([^)\n]{{0,40}}\))?\s{{0,2}}[:!](?![`'\"])")
+_UNDECIDED = re.compile(
+    rf"(?<![\w`'\"/.,|-])(?<!no )(?<!/ )(?<!or )(?<!and )(?:FIXME|TBD)(?![`'\"/|,-]){_NOT_A_NOTE}"
+)
+_STRICT = re.compile(rf"\s{{0,80}}(?:[-*]\s)?({_WORD})(?:\([^)\n]{{0,40}}\))?(?::|\s{{0,4}}\Z)")
+_ON_PAPER = re.compile(r"\s{0,3}[*_]{0,2}(TODO|FIXME|TBD)[*_]{0,2}(?::|[.\s]{0,4}\Z)")
+_IN_CODE = {
+    "rust": re.compile(r"\btodo!\s{0,4}[(\[{]"),
+    "kotlin": re.compile(r"(?<![\w.])TODO\s{0,4}\("),
+}
+_FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
+_TODO_FILE = re.compile(r"todo|roadmap|backlog|changelog", re.IGNORECASE)
+
+
+def todos_in(side: Side) -> Iterator[Mark]:
+    for note in side.notes:
+        if is_todo(note.text):
+            yield _mark(side, note.line)
+    if side.grammar.name == "python":
+        yield from _in_docstrings(side)
+    yield from _in_code(side)
+    if side.grammar.prose and not _TODO_FILE.search(side.path):
+        yield from _on_paper(side)
+
+
+def is_todo(text: str) -> bool:
+    """Upper case only: a program about todo lists may be written."""
+    return bool(_FIRST.match(text) or _NOTED.search(text) or _UNDECIDED.search(text))
+
+
+def _in_docstrings(side: Side) -> Iterator[Mark]:
+    tree = parsed(side.text) if "TODO" in side.text or "FIXME" in side.text else None
+    for line, text in docstring_lines(tree) if tree else ():
+        if _STRICT.match(text) and line <= len(side.lines):
+            yield _mark(side, line)
+
+
+def _in_code(side: Side) -> Iterator[Mark]:
+    pattern = None if "test" in side.path.lower() else _IN_CODE.get(side.grammar.name)
+    for n, line in enumerate(side.reading.code.split("\n"), 1) if pattern else ():
+        if pattern is not None and pattern.search(line):
+            yield _mark(side, n)
+
+
+def _on_paper(side: Side) -> Iterator[Mark]:
+    """A page that says TBD where its text should stand."""
+    fenced = False
+    for n, line in enumerate(side.lines, 1):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and _ON_PAPER.match(line):
+            yield _mark(side, n)
+
+
+def _mark(side: Side, line: int) -> Mark:
+    return Mark(side.path, line, side.lines[line - 1].strip())

@@ -1,0 +1,121 @@
+"""Whose fault it is: flaky checks, a red base, and what a task was to mend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Place, a_plan, holds, writes
+from tests.acceptance.test_agents_fall import carried, events
+
+pytestmark = pytest.mark.acceptance
+
+TESTS = """\
+import unittest
+
+
+class Old(unittest.TestCase):
+    def test_old(self):
+        self.assertEqual(open("old.txt").read(), "good\\n")
+
+    def test_new(self):
+        self.assertEqual(open("new.txt").read(), "good\\n")
+"""
+
+
+@pytest.mark.spec("6.5")
+def test_a_check_that_passes_the_second_time_is_flaky_and_nobodys_fault(
+    place: Place, tmp_path: Path
+) -> None:
+    once = tmp_path / "once"
+    shaky = {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}"}
+
+    code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks={"shaky": shaky})
+
+    assert (code, task["attempt"]) == (0, 1)
+    assert [d["outcome"] for d in events(entries, "CHECK_FINISHED")] == ["FLAKY"]
+    assert "then passed" in events(entries, "CHECK_FINISHED")[0]["message"]
+
+
+@pytest.mark.spec("6.5")
+def test_a_check_that_says_so_is_not_run_twice(place: Place, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    shaky = {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}", "rerun": False}
+
+    code, task, _ = carried(place, {"a": [writes("a.txt")]}, {}, checks={"shaky": shaky})
+
+    assert (code, task["attempt"]) == (0, 2)
+
+
+def red_base(place: Place, **check: Any) -> dict[str, Any]:
+    """test_old fails at the base; test_new passes as long as nobody breaks it."""
+    (place.repo / "test_it.py").write_text(TESTS)
+    (place.repo / "old.txt").write_text("bad\n")
+    (place.repo / "new.txt").write_text("good\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "red")
+    run = ["python3", "-m", "unittest", "-q", "test_it"]
+    return {"tests": {"run": run, "pattern": "test-failed", **check}, "good": holds("a.txt")}
+
+
+@pytest.mark.spec("6.4")
+def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
+    checks = red_base(place, baseline="known")
+
+    code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks=checks)
+
+    assert (code, task["attempt"]) == (0, 1)
+    told = next(d for d in events(entries, "CHECK_FINISHED") if d["check"] == "tests")
+    assert told["outcome"] == "PASSED"
+    assert "stood at the base" in told["message"]
+    assert "test_old" in told["message"]
+
+
+@pytest.mark.spec("6.4")
+def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
+    checks = red_base(place, baseline="known")
+    breaks = [{"write": {"a.txt": "good\n", "new.txt": "broken\n"}}]
+    mends = [{"write": {"new.txt": "good\n"}}]
+
+    code, task, _ = carried(place, {"a": [breaks, mends]}, {}, checks=checks)
+
+    assert (code, task["attempt"]) == (0, 2)
+    prompt = place.prompt(task, 2).partition("Its output")[0]
+    assert "test_new" in prompt
+    assert "test_old" not in prompt
+
+
+@pytest.mark.spec("6.4")
+@pytest.mark.parametrize(
+    ("check", "task"), [({"baseline": "known"}, {"fixes": ["*test_old*"]}), ({}, {})]
+)
+def test_a_red_base_is_no_excuse_for_the_tasks_own_aim(
+    place: Place, check: dict[str, Any], task: dict[str, Any]
+) -> None:
+    checks = red_base(place, **check)
+    mends = [{"write": {"a.txt": "good\n", "old.txt": "good\n"}}]
+
+    code, ended, _ = carried(place, {"a": [writes("a.txt"), mends]}, task, checks=checks)
+
+    assert (code, ended["attempt"]) == (0, 2)
+    assert "test_old" in place.prompt(ended, 2)
+
+
+@pytest.mark.spec("5.4", "12.1")
+def test_a_wait_of_hours_parks_the_run_and_survives_a_restart(place: Place) -> None:
+    limit = [{"rate_limit": {"retry_after": 30_000}}]
+    script = {"a": [limit, writes("a.txt")], "b": [[{"sleep": 0.2}, *writes("b.txt")]]}
+    checks = {"good": holds("a.txt"), "other": holds("b.txt")}
+    tasks = [{"id": "a", "checks": ["good"]}, {"id": "b", "checks": ["other"], "agent": "second"}]
+    plan = a_plan(script, tasks, checks)
+    plan["agents"]["second"] = {**plan["agents"]["actor"], "account": "another"}
+
+    first = place.yaoki("run", place.plan(plan))
+    again = place.yaoki("resume")
+
+    assert (first.code, again.code) == (5, 5), first.out + first.err
+    states = {t["name"]: (t["state"], t["attempt"]) for t in place.status()["tasks"]}
+    assert states == {"a": ("WAITING", 1), "b": ("DONE", 1)}
+    assert "5.4" in place.yaoki("why", "a").out

@@ -1,0 +1,131 @@
+"""`yaoki prompts`: people see, copy and change exactly what agents get."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+
+pytestmark = pytest.mark.acceptance
+TEST_FAILED = ".yaoki/prompts/steps/retry/issue/f_failed_test-failed.md"
+
+
+@pytest.mark.spec("7.1", "12.1")
+def test_the_list_names_every_prompt_and_its_file(place: Place) -> None:
+    place.yaoki("prompts", "eject", "omission")
+    (place.repo / "yaoki.toml").write_text('patterns = ["too-slow"]\n')
+
+    done = place.yaoki("prompts", "list", "--json")
+
+    assert done.code == 0, done.err
+    assert (done.document["schema"], done.document["language"]) == (1, "en")
+    paths = {one["name"]: one["path"] for one in done.document["prompts"]}
+    assert paths["timeout"] == "shipped/en/steps/retry/issue/f_failed_timeout.md"
+    assert paths["omission"] == "project/steps/retry/issue/f_failed_omission.md"
+    assert paths["too-slow"] == "shipped/en/steps/retry/issue/f_failed_quality-failure.md"
+    shown = place.yaoki("prompts", "list")
+    assert ".yaoki/prompts/steps/retry/issue/f_failed_omission.md" in shown.out
+    assert shown.out.endswith("next: yaoki prompts show NAME\n")
+
+
+@pytest.mark.spec("7.1", "7.4")
+def test_a_template_is_shown_in_the_language_of_the_settings_or_another(place: Place) -> None:
+    (place.repo / "yaoki.toml").write_text('language = "ja"\n')
+
+    japanese = place.yaoki("prompts", "show", "timeout")
+    english = place.yaoki("prompts", "show", "timeout", "--lang", "en", "--json")
+
+    assert "タイムアウト" in japanese.out
+    assert japanese.out.startswith("shipped/ja/steps/retry/issue/f_failed_timeout.md:\n")
+    assert "{{ timeoutSeconds }}" in english.document["text"]
+    assert english.document["params"] == ["timeoutSeconds", "elapsedSeconds", "message"]
+    assert english.document["steps"][-1].endswith("f_failed_timeout.md: used")
+
+
+@pytest.mark.spec("7.1")
+def test_an_ejected_and_edited_template_is_what_agents_get(place: Place) -> None:
+    written = place.yaoki("prompts", "eject", "test-failed", "--json").document["written"]
+    file = place.repo / TEST_FAILED
+    file.write_text(file.read_text().replace("## Tests fail", "## Red again"))
+
+    again = place.yaoki("prompts", "eject", "test-failed")
+    tried = place.yaoki("prompts", "test", "test-failed")
+
+    assert written == [str(file)]
+    assert "nothing written" in again.out
+    assert "## Red again" in file.read_text()
+    assert f"{TEST_FAILED}: used" in tried.out
+    assert "## Red again\n" in tried.out
+    assert "tests/test_login.py::test_short_password" in tried.out
+
+
+@pytest.mark.spec("7.1")
+def test_a_copy_for_one_language_serves_that_language_alone(place: Place) -> None:
+    place.yaoki("prompts", "eject", "--lang", "ja", "omission", "todo-added")
+    file = place.repo / ".yaoki/prompts/ja/steps/retry/issue/f_failed_omission.md"
+    file.write_text("省略しないこと")
+
+    japanese = place.yaoki("prompts", "test", "omission", "--lang", "ja", "--json").document
+    english = place.yaoki("prompts", "test", "omission", "--json").document
+
+    assert japanese["text"] == "省略しないこと"
+    assert english["path"] == "shipped/en/steps/retry/issue/f_failed_omission.md"
+
+
+@pytest.mark.spec("7.2")
+def test_a_template_is_tried_with_values_of_ones_own(place: Place) -> None:
+    file = place.folder / "params.json"
+    file.write_text(json.dumps({"missingFiles": ["a b.md", "{{ 7*7 }}"], "check": "files"}))
+
+    done = place.yaoki("prompts", "test", "file-not-exists", "--params", str(file), "--json")
+
+    assert done.code == 0, done.err
+    assert "- `a b.md`\n- `{{ 7*7 }}`" in done.document["text"]
+    assert "Failing check: `files`" in done.document["text"]
+    assert done.document["fault"] == ""
+
+
+@pytest.mark.spec("5.8", "7.2")
+def test_a_broken_template_is_named_and_the_built_in_words_are_shown(place: Place) -> None:
+    place.yaoki("prompts", "eject", "test-failed")
+    file = place.repo / TEST_FAILED
+    file.write_text("---\nparams: [failedTests]\n---\n{{ failedTsts }}\n")
+
+    tried = place.yaoki("prompts", "test", "test-failed")
+    document = place.yaoki("prompts", "test", "test-failed", "--json").document
+
+    assert tried.code == 2
+    assert "f_failed_test-failed.md:4: 'failedTsts' is used but not declared" in tried.out
+    assert "The work does not pass its checks" in tried.out
+    assert document["path"] is None
+    assert document["steps"][-1] == "built-in words: used"
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("words", "params", "code", "said"),
+    [
+        (("show", "tests-failed"), None, 6, "did you mean 'test-failed'?"),
+        (("eject", "../../x"), None, 6, "there is no prompt"),
+        (("test", "timeout"), {"timeoutSecond": 3}, 2, "did you mean 'timeoutSeconds'?"),
+        (("test", "timeout"), {"kind": "RATE_LIMIT"}, 2, "gets no words"),
+        (("test", "timeout"), [1], 2, "one JSON object"),
+        (("test", "timeout", "--params", "nowhere.json"), None, 2, "cannot be read"),
+        (("show", "timeout", "--lang", "xx"), None, 2, "'xx'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    words: tuple[str, ...], params: Any, code: int, said: str, place: Place
+) -> None:
+    file = place.folder / "params.json"
+    file.write_text(json.dumps(params))
+    more = ("--params", str(file)) if params is not None else ()
+
+    done = place.yaoki("prompts", *words, *more)
+
+    assert done.code == code, done.err
+    assert said in done.err
+    assert not (place.repo / ".yaoki").exists()

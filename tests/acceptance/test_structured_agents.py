@@ -1,0 +1,76 @@
+"""Known agents by their own output, through the installed program: the exit code proves nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds
+
+pytestmark = pytest.mark.acceptance
+
+
+def an_agent(folder: Path, name: str, script: str) -> str:
+    """A program of that name which says what the real one was seen to say."""
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def carried(place: Place, command: str, check: dict[str, Any]) -> tuple[int, dict[str, Any], Any]:
+    plan = a_plan({}, [{"id": "a", "checks": ["good"]}], {"good": check})
+    plan["agents"], plan["agent"] = {"mine": {"command": [command]}}, "mine"
+    done = place.yaoki("run", place.plan(plan))
+    return done.code, place.task("a"), place.yaoki("trace", "a", "--json").document["entries"]
+
+
+def failures(entries: Any) -> list[dict[str, Any]]:
+    named = ("RETRY_DECISION", "ESCALATE_DECISION")
+    return [entry["data"]["failure"] for entry in entries if entry["event"] in named]
+
+
+@pytest.mark.spec("4.2", "4.7")
+def test_a_refused_key_is_told_at_once_and_never_tried_again(place: Place) -> None:
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s"},
+        {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401},
+    ]
+    said = "\n".join(json.dumps(line) for line in lines)
+    claude = an_agent(place.folder, "claude", f"cat <<'END'\n{said}\nEND\nexit 1")
+
+    code, task, entries = carried(place, claude, holds("a.txt"))
+
+    assert (code, task["attempt"], task["reason"]) == (4, 1, "SYSTEM_ERROR_PERMANENT")
+    assert [(f["kind"], f["code"]) for f in failures(entries)] == [
+        ("FATAL_ERROR", "AUTHENTICATION_FAILED")
+    ]
+
+
+@pytest.mark.spec("4.2", "3.5", "0.1")
+def test_exit_0_of_an_agent_that_was_refused_is_not_already_satisfied(place: Place) -> None:
+    """The check holds at the base, and aider exits 0 on everything: still nothing was done."""
+    said = "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key"
+    aider = an_agent(place.folder, "aider", f"echo '{said}'")
+
+    code, task, _ = carried(place, aider, holds("README", "hello"))
+
+    assert (code, task["state"], task["reason"]) == (4, "ESCALATED", "SYSTEM_ERROR_PERMANENT")
+
+
+@pytest.mark.spec("4.2", "5.4", "3.10")
+def test_a_status_in_the_exit_code_is_a_limit_with_its_own_wait(place: Place) -> None:
+    script = (
+        f"[ -e {place.folder}/again ] && {{ echo good > a.txt; exit 0; }}\n"
+        f"touch {place.folder}/again\n"
+        "echo 'Attempt 1 failed with status 429. Retrying after 300ms...' >&2\nexit 173"
+    )
+    gemini = an_agent(place.folder, "gemini", script)
+
+    code, task, entries = carried(place, gemini, holds("a.txt"))
+
+    assert (code, task["state"], task["attempt"]) == (0, "DONE", 2)
+    assert [(f["kind"], f["retry_after"]) for f in failures(entries)] == [("RATE_LIMIT", 0.3)]

@@ -1,0 +1,1 @@
+"""Labelled endings of agents; README.md tells the form."""

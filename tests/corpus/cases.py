@@ -1,0 +1,211 @@
+"""Reads the corpus, and plays each case through the code that a worker uses."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.builders import a_finding, an_active_task
+from yaoki.agents.command import CommandAgent
+from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided, Verified, Worked
+from yaoki.core.machine import evolve
+from yaoki.core.model import AgentExit, Outcome, Stage, Task, Verdict
+from yaoki.core.rules import Moment, decide
+from yaoki.ports import Look
+
+HERE = Path(__file__).parent
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+AGENT = CommandAgent({}, now=lambda: NOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What must come out.  `kind` is PASS when nothing failed."""
+
+    kind: str
+    pattern: str = ""
+    code: str = ""
+    reason: str = ""
+    retry_after_s: float | None = None
+    ours: bool = False
+    session: str | None = None
+    message: str | None = None
+
+    @property
+    def row(self) -> str:
+        """Its line in the table: a failure that no rule explains stands apart."""
+        return "UNKNOWN" if self.reason == "UNKNOWN" else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One ending of an agent, as data."""
+
+    id: str
+    expect: Label
+    agent: str = "any"
+    source: str = "made up"
+    argv: tuple[str, ...] = ()
+    code: int | None = None
+    signal: int | None = None
+    ended_by: str = ""
+    start_error: str = ""
+    out: str = ""
+    err: str = ""
+    out_hex: str = ""
+    err_hex: str = ""
+    err_repeat: int = 1
+    err_lines_after: int = 0
+    events: tuple[Mapping[str, Any], ...] = ()
+    repeat_last: int = 1
+    result: Mapping[str, Any] | None = None
+    trajectory: Mapping[str, Any] | None = None
+    changed: bool = False
+    checks: Any = field(default_factory=lambda: {"failed": "test-failed"})
+    waits: float | str | None = None
+
+
+def load(folder: Path = HERE) -> list[Case]:
+    """Every case of every file.  A key that nobody reads is refused: it would be a label lost."""
+    return [
+        _case(data)
+        for file in sorted(folder.glob("*.yaml"))
+        for data in yaml.safe_load(file.read_text(encoding="utf-8"))
+    ]
+
+
+def _case(data: Mapping[str, Any]) -> Case:
+    known = {f.name for f in fields(Case)}
+    assert known.issuperset(data), f"{data.get('id')}: unknown {set(data) - known}"
+    made = {**data, "expect": Label(**data["expect"])}
+    for name in ("events", "argv"):
+        made[name] = tuple(data.get(name, ()))
+    return Case(**made)
+
+
+# ------------------------------------------------------------------ the folder an attempt leaves
+
+
+def leave(case: Case, folder: Path) -> Look:
+    """Write what the agent left, as its shim would; say how it ended."""
+    argv = case.argv or (case.agent, "--some", "option")
+    (folder / "launch.json").write_text(json.dumps({"argv": argv, "env": {}}))
+    (folder / "out.log").write_bytes(_out(case))
+    (folder / "err.log").write_bytes(_err(case))
+    # The error channel was written to last, if at all: two writes may share one tick of the clock.
+    os.utime(folder / "out.log", (1, 1))
+    for name, note in (("result.json", case.result), ("trajectory.json", case.trajectory)):
+        if note is not None:
+            (folder / name).write_text(json.dumps(note))
+    return Look(
+        "exited",
+        code=case.code,
+        signal=case.signal,
+        ended_by=case.ended_by,
+        seconds=3.0,
+        output_bytes=len(_out(case)) + len(_err(case)),
+        start_error=case.start_error,
+    )
+
+
+def _out(case: Case) -> bytes:
+    events = [*case.events, *case.events[-1:] * (case.repeat_last - 1)]
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    return (lines + case.out).encode() + bytes.fromhex(case.out_hex)
+
+
+def _err(case: Case) -> bytes:
+    text = case.err * case.err_repeat + "working on it\n" * case.err_lines_after
+    return text.encode() + bytes.fromhex(case.err_hex)
+
+
+# ------------------------------------------------------------------ what is made of it
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came out, and the event that decided what follows."""
+
+    exit: AgentExit
+    label: Label
+    decision: RetryDecided | EscalateDecided | None
+
+
+def play(case: Case, folder: Path) -> Played:
+    """The way of every attempt: folder, agent's exit, `Worked`, `Verified`, decision."""
+    exit_ = AGENT.read(folder, leave(case, folder))
+    changed = ("src/login.py",) if case.changed else ()
+    task = an_active_task(Stage.WORK)
+    worked = decide(task, Worked(exit_, "head", "tree", changed), Moment(NOW, 0.5))
+    decision = _decision(worked)
+    if decision is None:
+        decision = _decision(_verified(_after(task, worked), case, changed))
+    return Played(exit_, _label(decision, exit_), decision)
+
+
+def _after(task: Task, events: tuple[Event, ...]) -> Task:
+    for event in events:
+        task = evolve(task, event)
+    return task
+
+
+def _verified(task: Task, case: Case, changed: tuple[str, ...]) -> tuple[Event, ...]:
+    report = Verified(_verdict(case.checks), "c0ffee", "ba5e", changed)
+    events = decide(task, report, Moment(NOW, 0.5))
+    judged = next(event for event in events if isinstance(event, Judged))
+    assert judged.passed is (_decision(events) is None)
+    return events
+
+
+def _verdict(checks: Any) -> Verdict:
+    match checks:
+        case "passed":
+            return Verdict((a_finding(),))
+        case "none":
+            return Verdict(())
+        case {"failed": str(pattern)}:
+            words = f"{pattern}: one of them"
+            return Verdict((a_finding(Outcome.FAILED, pattern=pattern, message=words),))
+        case {"broken": str(how)}:
+            transient = how == "transient"
+            return Verdict((a_finding(Outcome.BROKEN, message="no such", transient=transient),))
+        case _:
+            raise AssertionError(f"checks: {checks!r}")
+
+
+def _decision(events: tuple[Event, ...]) -> RetryDecided | EscalateDecided | None:
+    found = (event for event in events if isinstance(event, RetryDecided | EscalateDecided))
+    return next(found, None)
+
+
+def _label(decision: RetryDecided | EscalateDecided | None, exit_: AgentExit) -> Label:
+    if decision is None:
+        return Label("PASS", session=exit_.session)
+    failure = decision.failure
+    wait = failure.retry_after
+    return Label(
+        failure.kind.value,
+        failure.pattern,
+        failure.code,
+        decision.blocked.value if isinstance(decision, EscalateDecided) else "",
+        None if wait is None else round(wait / timedelta(seconds=1), 3),
+        failure.ours,
+        exit_.session,
+        failure.message,
+    )
+
+
+def as_far_as_labelled(actual: Label, expected: Label) -> Label:
+    """Session and message are compared only where the label names them."""
+    return replace(
+        actual,
+        session=actual.session if expected.session is not None else None,
+        message=actual.message if expected.message is not None else None,
+    )
