@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
-from yaoki.errors import Fault, PlanInvalid, Unknown
+from yaoki.engine.hold import Hold
+from yaoki.errors import Fault, PlanInvalid, StoreError, Unknown
 from yaoki.ports import Processes
 from yaoki.store import SqlStore, open_store
 from yaoki.system import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from yaoki.engine.control import Control
     from yaoki.engine.pool import Pool, Stop
     from yaoki.engine.stages import Stages
+    from yaoki.engine.worker import Worker
     from yaoki.plan import Plan
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -58,6 +60,7 @@ class App:
         self.clock = SystemClock()
         self.home = self.repository.top / ".yaoki"
         self.folder = self.home / "runs"
+        self._backup_warning = ""
 
     @cached_property
     def loaded(self) -> Loaded:
@@ -114,11 +117,10 @@ class App:
         return Control(
             self.store,
             self.workspace,
-            self.processes,
             self.clock,
-            folder=self.folder,
             dead=holder_dead,
             new_id=new_run_id,
+            settle=self.closing.rests,
             mask=lambda text: mask(text, known),
         )
 
@@ -161,28 +163,30 @@ class App:
 
         return Closing(self.store, self.clock, self.workspace.head)
 
-    def pool(self, slots: int) -> Pool:
-        from yaoki.engine.pool import Pool
+    def worker(self, slots: int) -> Worker:
         from yaoki.engine.worker import Worker
 
-        limits = self.settings.limits
-        lease = timedelta(seconds=limits.lease_s)
-        worker = Worker(
+        return Worker(
             self.store,
             self.stages,
             self.clock,
             holder=holder_name(),
             host=machine_id(),
-            lease=lease,
+            lease=timedelta(seconds=self.settings.limits.lease_s),
             parallel=slots,
             alive=_alive_here,
         )
+
+    def pool(self, slots: int) -> Pool:
+        from yaoki.engine.pool import Pool
+
+        limits = self.settings.limits
         return Pool(
             self.store,
-            worker,
+            self.worker(slots),
             self.clock,
             slots=slots,
-            lease=lease,
+            lease=timedelta(seconds=limits.lease_s),
             heartbeat=timedelta(seconds=limits.heartbeat_s),
             park=timedelta(seconds=self.settings.retry.rate_limit_wait_max_s),
             rests=self.closing.rests,
@@ -192,7 +196,26 @@ class App:
     def scan(self) -> None:
         """Every heartbeat: claims of dead holders come back, backups stay fresh."""
         self.store.expire(holder_dead, counted=True)
-        self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
+        self.back_up()
+
+    def back_up(self) -> None:
+        """A copy that cannot be made is a warning: the run goes on with the store it has."""
+        try:
+            self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
+        except (OSError, StoreError) as error:
+            words = f"no backup of the store could be made: {error}"
+            if words != self._backup_warning:
+                self._backup_warning = words
+                for run_id in self.open_runs():
+                    self.store.note(run_id, "WARNING", {"message": words})
+
+    def end_cancelled(self, run: Run) -> None:
+        """Carry what a cancelled run left at work to its end, when no live worker does."""
+        self.store.expire(holder_dead, counted=False, runs=[run.id])
+        worker = self.worker(1)
+        while tasks := worker.claim_cancelled([run.id]):
+            for task in tasks:
+                worker.carry(task, Hold(lambda: "cancel"))
 
     # -------------------------------------------------------------- whole jobs
 
@@ -234,7 +257,7 @@ class App:
 
         `asked` hears of each signal, inside its handler.
         """
-        self.store.backups.take_if_older(self.clock.now(), BACKUP_EVERY)
+        self.back_up()
         self.control.resumed(run)
         self.control.sweep(run)
         self.expire_snapshots()

@@ -241,6 +241,15 @@ class Workspace(Protocol):
     def visit(self, task: Task, commit: str) -> None:
         """Put the task's worktree at another commit for a while; `candidate` puts it back."""
 
+    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
+        """Put the worktree back at `commit`; returns the tracked files that were not as there."""
+
+    def rebuild(self, task: Task) -> bool:
+        """Make a missing worktree again at the work it held; true when it was missing."""
+
+    def intact(self, run: Run) -> str:
+        """Empty when the run branch is where yaoki put it; else one sentence."""
+
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has.
 
@@ -305,6 +314,7 @@ class Row:
     cancel_wanted: bool
     landed: str
     question: str
+    undo_wanted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +365,10 @@ class Store(Protocol):
     ) -> list[Task]:
         """`alive` says that a holder lives on this machine; such a one keeps its task for a while
         even when its lease ran out."""
+
+    def claim_cancelled(
+        self, holder: str, lease: timedelta, runs: Sequence[RunId]
+    ) -> list[Task]: ...
 
     def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
 

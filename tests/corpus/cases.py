@@ -16,9 +16,9 @@ from tests.builders import a_finding, an_active_task
 from yaoki.agents.command import CommandAgent
 from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided, Verified, Worked
 from yaoki.core.machine import evolve
-from yaoki.core.model import AgentExit, Outcome, Stage, Task, Verdict
+from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
 from yaoki.core.rules import Moment, decide
-from yaoki.ports import Look
+from yaoki.ports import Look, Order
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -94,9 +94,9 @@ def _case(data: Mapping[str, Any]) -> Case:
 
 
 def leave(case: Case, folder: Path) -> Look:
-    """Write what the agent left, as its shim would; say how it ended."""
-    argv = case.argv or (case.agent, "--some", "option")
-    (folder / "launch.json").write_text(json.dumps({"argv": argv, "env": {}}))
+    """Call the agent as a worker does, write what it left as its shim does, say how it ended."""
+    command = case.argv or (case.agent, "--some", "option")
+    AGENT.launch(_order(AgentSpec("mine", command=command), folder))
     (folder / "out.log").write_bytes(_out(case))
     (folder / "err.log").write_bytes(_err(case))
     # The error channel was written to last, if at all: two writes may share one tick of the clock.
@@ -113,6 +113,11 @@ def leave(case: Case, folder: Path) -> Look:
         output_bytes=len(_out(case)) + len(_err(case)),
         start_error=case.start_error,
     )
+
+
+def _order(agent: AgentSpec, folder: Path) -> Order:
+    hour = timedelta(hours=1)
+    return Order(TaskId("abcd1234-1"), 1, 1, agent, "Do it.", folder, folder, hour, hour, hour)
 
 
 def _out(case: Case) -> bytes:

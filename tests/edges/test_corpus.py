@@ -18,7 +18,7 @@ from tests.builders import a_policy, a_verdict, an_active_task
 from tests.corpus.cases import AGENT, NOW, Case, as_far_as_labelled, leave, load, play
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of, word_in
 from yaoki.agents.resets import wait_in
-from yaoki.agents.structured import known_agent, read_told
+from yaoki.agents.structured import agent_of, keep_name, read_told
 from yaoki.core.classify import FATAL
 from yaoki.core.events import EscalateDecided, Note, RetryDecided, Verified
 from yaoki.core.model import AgentExit, Kind, Outcome, Stage, Work
@@ -194,24 +194,19 @@ def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(
 
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize(
-    ("launch", "agent"),
+    ("command", "agent"),
     [
-        ('{"argv": ["claude", "-p"]}', "claude"),
-        ('{"argv": ["/opt/bin/gemini", "--yolo"]}', "gemini"),
-        ('{"argv": ["npx", "-y", "@openai/codex@0.166.0", "exec"]}', "codex"),
-        ('{"argv": ["env", "A=b", "aider"]}', "aider"),
-        ('{"argv": ["my-agent", "claude"]}', ""),
-        ('{"argv": ["sh", "-c", "gemini"]}', ""),
-        ('{"argv": []}', ""),
-        ('{"argv": 7}', ""),
-        ("[]", ""),
-        ("{", ""),
+        (("claude", "-p"), "claude"),
+        (("/opt/bin/gemini", "--yolo"), "gemini"),
+        (("npx", "-y", "@openai/codex@0.166.0", "exec"), "codex"),
+        (("env", "A=b", "aider"), "aider"),
+        (("my-agent", "claude"), ""),
+        (("sh", "-c", "gemini"), ""),
+        ((), ""),
     ],
 )
-def test_an_agent_is_known_by_its_command_line(tmp_path: Path, launch: str, agent: str) -> None:
-    (tmp_path / "launch.json").write_text(launch)
-
-    assert known_agent(tmp_path) == agent
+def test_an_agent_is_known_by_its_command_line(command: tuple[str, ...], agent: str) -> None:
+    assert agent_of(command) == agent
 
 
 @pytest.mark.spec("4.2")
@@ -249,7 +244,7 @@ HOSTILE = [
 @pytest.mark.parametrize("raw", HOSTILE, ids=lambda raw: repr(raw[:12]))
 @pytest.mark.parametrize("agent", ["any", "claude", "aider", "gemini", "mini"])
 def test_a_hostile_channel_costs_little_time(tmp_path: Path, raw: bytes, agent: str) -> None:
-    (tmp_path / "launch.json").write_text(f'{{"argv": ["{agent}"]}}')
+    keep_name(tmp_path, (agent,))
     for name in ("out.log", "err.log", "result.json", "trajectory.json"):
         (tmp_path / name).write_bytes(raw)
 

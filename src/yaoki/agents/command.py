@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -11,9 +12,9 @@ from pathlib import Path
 
 from yaoki.agents.asking import question_in
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of
-from yaoki.agents.logs import ERR, modified_s, tail, written
+from yaoki.agents.logs import ERR, OUT, modified_s, size_of, tail, written
 from yaoki.agents.result import RESULT, Result, read_result
-from yaoki.agents.structured import Told, read_told, waiting
+from yaoki.agents.structured import Told, keep_name, read_told, waiting
 from yaoki.core.display import plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import AgentExit, AgentSpec
@@ -28,6 +29,7 @@ ARGUMENT_BYTES_MAX = 100_000
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
+NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
 # An agent that repeats its own calls this often loops; we wait better than it does.
 REPEATS_MAX = 25
 RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
@@ -64,6 +66,7 @@ class CommandAgent:
 
     def launch(self, order: Order) -> Launch:
         prompt = keep_prompt(order, self._environ)
+        keep_name(order.folder, order.agent.command)
         return Launch(
             argv=fill(order, prompt),
             cwd=str(order.worktree),
@@ -94,6 +97,9 @@ class CommandAgent:
             retry_safe=result.retry_safe,
             session=told.session,
             start_error=look.start_error,
+            start_fault=_our_fault(look),
+            failed=result.status == "failed",
+            report_bytes=size_of(folder / OUT),
         )
 
     def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
@@ -231,6 +237,11 @@ def _limit(told: Told, lines: tuple[str, ...]) -> str:
         return ""
     spoken = limit_of(lines)
     return spoken if spoken and (told.limit in VAGUE or spoken in REFINING) else told.limit
+
+
+def _our_fault(look: Look) -> bool:
+    """Not the agent's: no room for another process, or its worktree cannot be entered."""
+    return look.start_errno in NO_ROOM or look.start_error.startswith("cannot enter")
 
 
 def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) -> str:

@@ -35,6 +35,14 @@ def tail(file: Path, limit: int) -> str:
         return ""
 
 
+def size_of(file: Path) -> int:
+    """Zero for a log that is not there."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def written(folder: Path) -> tuple[Path, ...]:
     """The logs that hold something, the one written to last first."""
     logs = [file for file in (folder / OUT, folder / ERR) if _modified_ns(file)]

@@ -33,9 +33,11 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
     with opened(repo) as app:
         found = named(app, what, run_name)
         at_work = _wish(app, found)
+        if at_work:
+            app.end_cancelled(found.run)
         left = _ended(app, at_work)
         run = app.store.run(found.run.id)
-        if run.cancel_wanted and not left:
+        if not left:
             app.closing.rests(run.id)
         _tell(app, run, found, left, as_json=as_json)
     return 0
@@ -55,7 +57,7 @@ def _ended(app: App, at_work: Sequence[TaskId]) -> list[TaskId]:
     until = app.clock.now() + WITHIN
     left = list(at_work)
     while left:
-        left = [task for task in left if app.store.task(task).state is State.ACTIVE]
+        left = [task for task in left if not app.store.task(task).state.final]
         if not left or app.clock.now() >= until:
             break
         app.clock.sleep(POLL)

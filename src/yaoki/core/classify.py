@@ -116,6 +116,8 @@ def before_verify(exit_: AgentExit) -> Failure | None:
     """Failures that need no look at the work: the agent asked, or could not run at all."""
     if exit_.question:
         return failed(Kind.ESCALATE_REQUIRED, exit_.question)
+    if exit_.start_fault:
+        return fault(f"the agent could not be started: {exit_.start_error}", transient=True)
     if exit_.start_error:
         code = "PERMISSION_DENIED" if "ermission" in exit_.start_error else "RESOURCE_NOT_FOUND"
         return fatal(code, f"the agent did not start: {exit_.start_error}")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.classify import FATAL
-from yaoki.core.model import Choice, Failure, Kind, Question, Reason, Task
+from yaoki.core.model import BUILT_IN, Choice, Failure, Kind, Question, Reason, Task, TaskKind
 from yaoki.core.retry import Decision
 
 MESSAGE_MAX = 500
@@ -111,19 +111,28 @@ def _summary(task: Task, failure: Failure, now: datetime) -> dict[str, Any]:
 
 
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
-    """Only what can be done: a check can be waived only if one failed on work that is there."""
-    waivable = bool(failure.check) and bool(task.work.head)
-    return tuple(
-        choice
-        for choice in (Choice.RETRY, Choice.DONE, Choice.WAIVE, Choice.ABORT)
-        if choice is not Choice.WAIVE or waivable
-    )
+    """Only what can be done: there is no taking over without a worktree, or of a mere check."""
+    named = failure.check in waivable_names(task)
+    only_checks = task.spec.kind is TaskKind.CHECK
+    waivable = named and (only_checks or bool(task.work.head))
+    can = {
+        Choice.RETRY: True,
+        Choice.DONE: bool(task.work.worktree) and not only_checks,
+        Choice.WAIVE: waivable,
+        Choice.ABORT: True,
+    }
+    return tuple(choice for choice, possible in can.items() if possible)
+
+
+def waivable_names(task: Task) -> frozenset[str]:
+    """The checks of the plan, and what must hold of any change."""
+    return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN))
 
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     first = FATAL[failure.code].actions[:1] if failure.code in FATAL else ()
     found = [*first, f'yaoki answer {task.id} retry "words for the agent"']
-    if task.work.worktree:
+    if Choice.DONE in _choices(task, failure):
         found.append(f"work in {task.work.worktree}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         found.append(f"yaoki answer {task.id} waive --check {failure.check}")
@@ -136,8 +145,9 @@ def _ask(task: Task, failure: Failure) -> str:
         return first_line(failure.message, 300)
     issue = first_line(failure.message, 200)
     where = f"check {failure.check}: " if failure.check else ""
-    waive = ", waive" if Choice.WAIVE in _choices(task, failure) else ""
-    return f"{task.spec.name} is not done: {where}{issue}. Try again, take over{waive} or abort?"
+    words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
+    can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
+    return f"{task.spec.name} is not done: {where}{issue}. {can} or abort?"
 
 
 def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:

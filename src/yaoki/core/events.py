@@ -271,6 +271,14 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoRequested:
+    """The wish, durable before the branch moves: a kill in between is seen and finished."""
+
+    NAME: ClassVar[str] = "UNDO_REQUESTED"
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """A person took landed work back off the run branch."""
 
@@ -302,6 +310,7 @@ Event = (
     | Answered
     | CancelRequested
     | Cancelled
+    | UndoRequested
     | Undone
     | Note
 )

@@ -27,6 +27,7 @@ from yaoki.core.events import (
     RetryDecided,
     Submitted,
     Undone,
+    UndoRequested,
     name_of,
 )
 from yaoki.core.model import (
@@ -79,7 +80,7 @@ def legal(task: Task, event: Event) -> bool:
             return not task.state.final
         case Cancelled():
             return not task.state.final and task.cancel_wanted
-        case Undone():
+        case UndoRequested() | Undone():
             return task.state is State.DONE
         case Note():
             return True
@@ -134,6 +135,8 @@ def evolve(task: Task, event: Event) -> Task:
             return replace(task, cancel_wanted=True)
         case Cancelled():
             return replace(task, state=State.CANCELLED, lease=None, question=None)
+        case UndoRequested():
+            return replace(task, undo_wanted=True)
         case Undone(question=question):
             return replace(
                 task,
@@ -142,6 +145,7 @@ def evolve(task: Task, event: Event) -> Task:
                 reason=Reason.MANUAL,
                 question=question,
                 landed="",
+                undo_wanted=False,
                 fresh_next=True,
                 take_over=False,
                 work=replace(task.work, proven="", onto=""),
@@ -185,7 +189,9 @@ def _started(task: Task, event: AttemptStarted) -> Task:
 
 
 def _finished(task: Task, event: AgentFinished) -> Task:
-    work = replace(task.work, head=event.head, tree=event.tree, exit=event.exit)
+    work = replace(
+        task.work, head=event.head, tree=event.tree, exit=event.exit, changed=event.changed
+    )
     return replace(task, stage=Stage.VERIFY, work=work, forgiven=_delivered(task))
 
 
@@ -259,7 +265,7 @@ def _answered(task: Task, event: Answered) -> Task:
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(asked, words=event.words)
+            return replace(asked, words=event.words, take_over=False)
         case Choice.DONE:
             return replace(asked, stage=Stage.PREPARE, take_over=True, fresh_next=False)
         case Choice.WAIVE:

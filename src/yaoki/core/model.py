@@ -14,6 +14,9 @@ TaskId = NewType("TaskId", str)
 # The task that proves a plan's done_when; later proofs of the same run are numbered.
 DONE_WHEN = "done_when"
 
+# What must hold of any change, whatever the plan checks; a person may waive each by its name.
+BUILT_IN = ("scope", "mass-deletion", "conflict-markers", "test-integrity")
+
 
 @unique
 class State(StrEnum):
@@ -292,7 +295,8 @@ class AgentExit:
     """How an agent ended.  `ended_by` is empty when it ended by itself.
 
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
-    tail of its error channel; `question` what it asked.
+    tail of its error channel; `question` what it asked.  `failed`: its own note says so.
+    `start_fault`: this machine could not start it.  `report_bytes`: what it said on its output.
 
     `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
     reach), session (the conversation is gone), request (refused as malformed), notfound,
@@ -313,10 +317,15 @@ class AgentExit:
     retry_safe: bool = True
     session: str = ""
     start_error: str = ""
+    start_fault: bool = False
+    failed: bool = False
+    report_bytes: int = 0
 
     @property
     def clean(self) -> bool:
-        return self.code == 0 and not (self.ended_by or self.start_error or self.limit)
+        """Nothing it left behind says that it did not come to its own end."""
+        bad = self.ended_by or self.start_error or self.limit or self.failed
+        return self.code == 0 and not bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +395,7 @@ class Work:
     host: str = ""
     tree: str = ""
     guards: Mapping[str, str] = field(default_factory=dict)
+    changed: int = 0
     refused: int = 0
     exit: AgentExit | None = None
 
@@ -427,6 +437,7 @@ class Task:
     waivers: tuple[str, ...] = ()
     take_over: bool = False
     cancel_wanted: bool = False
+    undo_wanted: bool = False
     landed: str = ""
 
     @property

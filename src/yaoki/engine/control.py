@@ -6,10 +6,10 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from yaoki.core.events import Answered, Event, Undone
+from yaoki.core.escalate import waivable_names
+from yaoki.core.events import Answered, Event, Undone, UndoRequested
 from yaoki.core.graph import downstream
 from yaoki.core.model import (
     Catalogue,
@@ -24,7 +24,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.status import Status, proven, status
 from yaoki.errors import NotNow, Unknown, WorkspaceError
-from yaoki.ports import Clock, Merged, Processes, Row, Store, Workspace
+from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 WORDS_MAX = 8_000
@@ -53,21 +53,19 @@ class Control:
         self,
         store: Store,
         workspace: Workspace,
-        processes: Processes,
         clock: Clock,
         *,
-        folder: Path,
         dead: Callable[[str], bool],
         new_id: Callable[[], str],
+        settle: Callable[[RunId], object] = lambda _: None,
         mask: Callable[[str], str] = lambda text: text,
     ) -> None:
         self._store = store
         self._workspace = workspace
-        self._processes = processes
         self._clock = clock
-        self._folder = folder
         self._dead = dead
         self._new_id = new_id
+        self._settle = settle
         self._mask = mask
 
     # -------------------------------------------------------------- finding
@@ -134,43 +132,17 @@ class Control:
 
         A run that is done is refused by name; one that is cancelled already stays as it is.
         """
-        states = [state for (state, _), n in self._store.tally(run.id).items() if n]
-        if all(state.final for state in states):
-            if State.CANCELLED in states:
-                return []
+        tally = self._store.tally(run.id)
+        if run.cancel_wanted and self._store.resting(run.id):
+            return []
+        stands = status(tally, resting=self._store.resting(run.id), proven=proven(run))
+        if stands is Status.DONE:
             raise NotNow(f"run {run.id} is already DONE", hint=f"yaoki merge {run.id}")
-        at_work = self._store.cancel_run(run.id, why)
-        return self._finish_orphans(run, at_work, why)
+        return self._store.cancel_run(run.id, why)
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
         task = self._store.cancel_task(task_id, why)
-        if task.state is not State.ACTIVE:
-            return []
-        return self._finish_orphans(self._store.run(task.run_id), [task_id], why)
-
-    def _finish_orphans(self, run: Run, at_work: Sequence[TaskId], why: str) -> list[TaskId]:
-        """A live worker ends its own tasks; those of a dead one are ended here, work kept first."""
-        tasks = [self._store.task(task_id) for task_id in at_work]
-        orphans = [t for t in tasks if t.lease is None or self._dead(t.lease.holder)]
-        for task in orphans:
-            self.end_processes(task)
-            if task.work.worktree:
-                self._workspace.keep(run, task)
-        if orphans:
-            # All claims of the dead at once: what one orphan gives back, every one has given back.
-            self._store.expire(self._dead, counted=False, runs=[run.id])
-        for task in orphans:
-            if not self._store.task(task.id).state.final:
-                self._store.cancel_task(task.id, why)
-        now = (self._store.task(task_id) for task_id in at_work)
-        return [task.id for task in now if task.state is State.ACTIVE]
-
-    def end_processes(self, task: Task) -> None:
-        """Whatever still runs for the task's current attempt: agent, set-up or checks."""
-        home = self._folder / task.run_id / task.id / str(task.attempt)
-        for started in [home / "started.json", *home.glob("**/started.json")]:
-            if self._processes.look(started.parent).phase in {"running", "gone"}:
-                self._processes.end(started.parent, "cancel")
+        return [] if task.state.final else [task_id]
 
     # -------------------------------------------------------------- answer
 
@@ -191,6 +163,7 @@ class Control:
 
         task = self._store.amend(task_id, decide)
         self._reopen(task.run_id)
+        self._settle(task.run_id)
         return task
 
     @staticmethod
@@ -199,7 +172,7 @@ class Control:
             return ""
         failing = task.failure.check if task.failure else ""
         named = check or failing
-        known = {spec.name for spec in task.spec.checks}
+        known = waivable_names(task)
         if named not in known:
             raise NotNow(
                 f"{named or 'no check'} cannot be waived: it is not a check of {task.id}",
@@ -221,12 +194,17 @@ class Control:
             raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
         if task.landed == task.work.onto:
             raise NotNow(f"{task.id} landed nothing of its own", hint=f"yaoki why {task.id}")
-        self._refuse_standing(task)
         run = self._store.run(task.run_id)
+        if run.cancel_wanted:
+            raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
+        self._refuse_standing(task)
+        if not task.undo_wanted:
+            # Durable before the branch moves: a kill in between is seen, and this is repeated.
+            self._store.amend(task_id, lambda _: (UndoRequested(task.landed),))
         head = self._workspace.undo(run, task.landed, task.id)
         question = Question(
-            f"{task.spec.name} was undone on {run.branch}. Try again, take over or abort?",
-            (Choice.RETRY, Choice.DONE, Choice.ABORT),
+            f"{task.spec.name} was undone on {run.branch}. Try again or abort?",
+            (Choice.RETRY, Choice.ABORT),
         )
         task = self._store.amend(task_id, lambda _: (Undone(head, question),))
         self._reopen(run.id)
@@ -255,6 +233,12 @@ class Control:
                 f"run {run.id} is {stands.value}, so not all of it is proven",
                 hint=f"yaoki status {run.id}, or merge what has landed: "
                 f"yaoki merge {run.id} --partial",
+            )
+        cut_off = [row.id for row in self._store.rows(run.id) if row.undo_wanted]
+        if cut_off:
+            raise NotNow(
+                f"the undo of {cut_off[0]} was cut off in the middle",
+                hint=f"finish it: yaoki undo {cut_off[0]}",
             )
         result = self._workspace.merge(run, into=into, force_ref=force_ref)
         data = {"branch": result.branch, "commit": result.commit, "how": result.how}

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.hold import Hold
 from yaoki.engine.worker import Worker
-from yaoki.errors import YaokiError
 from yaoki.ports import Clock, Store
 
 POLL_S = 0.2
@@ -88,10 +87,16 @@ class Pool:
                 self._watch()
                 with self._changed:
                     self._changed.wait(POLL_S)
+        except BaseException:
+            # Nobody watches the agents any more, so their carriers must let go.
+            self.stop.drain = self.stop.now = True
+            raise
         finally:
-            self._join()
-            self._over.set()
-            beating.join()
+            try:
+                self._join()
+            finally:
+                self._over.set()
+                beating.join()
         if self._state.error is not None:
             raise self._state.error
 
@@ -129,10 +134,12 @@ class Pool:
     def _open(self, task: Task) -> None:
         assert task.lease is not None, f"{task.id} was not claimed"
         slot = Slot(task.lease)
-        slot.thread = threading.Thread(target=self._carry, args=(task, slot), name=str(task.id))
+        thread = threading.Thread(target=self._carry, args=(task, slot), name=str(task.id))
         with self._changed:
+            # Started first: a slot without a running thread would be renewed for ever.
+            thread.start()
+            slot.thread = thread
             self._state.slots[task.id] = slot
-        slot.thread.start()
 
     def _carry(self, task: Task, slot: Slot) -> None:
         try:
@@ -141,7 +148,8 @@ class Pool:
             self._state.error = self._state.error or error
         finally:
             with self._changed:
-                self._state.slots.pop(task.id, None)
+                if self._state.slots.get(task.id) is slot:
+                    del self._state.slots[task.id]
                 self._changed.notify_all()
 
     def _why(self, slot: Slot) -> str:
@@ -163,12 +171,12 @@ class Pool:
     def _beat(self) -> None:
         """Leases are extended in one transaction; a lost one stops its carrier."""
         while not self._over.wait(self._heartbeat.total_seconds()):
-            slots = list(self._state.slots.values())
             try:
-                self._scan()
+                slots = list(self._state.slots.values())
                 if slots:
                     self._renew(slots)
-            except YaokiError as error:
+                self._scan()
+            except BaseException as error:  # noqa: BLE001 - raised again by serve
                 self._state.error = self._state.error or error
                 return
 

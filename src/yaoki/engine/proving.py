@@ -41,6 +41,7 @@ class Proving:
                 yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
                 continue
             finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
+            finding = self._only_looked(task, finding, facts)
             yield finding
             if not finding.settled:
                 return
@@ -60,6 +61,15 @@ class Proving:
         if spec.baseline != KNOWN or hold.why():
             return finding
         return weigh(finding, self._baseline(task, spec, folder, facts, hold), task.spec.fixes)
+
+    def _only_looked(self, task: Task, finding: Finding, facts: Facts) -> Finding:
+        """A check that changes files proves nothing of the commit, and must not serve the next."""
+        changed = self._workspace.settle(task, facts["commit"])
+        if not changed or finding.outcome not in {Outcome.PASSED, Outcome.FLAKY}:
+            return finding
+        words = f"the check itself changed files, so it proves nothing: {', '.join(changed[:5])}"
+        items = tuple(Item(path, "changed by the check") for path in changed)
+        return replace(finding, outcome=Outcome.FAILED, message=words, items=items)
 
     def _check(
         self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
@@ -84,13 +94,13 @@ class Proving:
 
     @staticmethod
     def _reported(task: Task, candidate: Candidate) -> Finding:
-        """A report is there when the agent wrote something, to its output or to a file."""
-        written = task.work.exit.output_bytes if task.work.exit else 0
-        if written or candidate.changed:
+        """A report is there when an agent that came to its own end said or wrote something."""
+        exit_ = task.work.exit
+        written = exit_.report_bytes if exit_ else 0
+        if exit_ is not None and exit_.clean and (written or candidate.changed):
             return Finding("report", Outcome.PASSED, message=f"{written} bytes of report")
-        return Finding(
-            "report", Outcome.FAILED, pattern="no-change", message="no report was written"
-        )
+        why = "no report was written" if not written else "the agent did not come to its own end"
+        return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
 
 
 def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
@@ -112,13 +122,14 @@ def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
 
     Only failures are findings here: that nothing was deleted proves nothing.
     """
-    if candidate.markers:
+    if candidate.markers and "conflict-markers" not in task.waivers:
         yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
     strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
-    if strays:
+    if strays and "scope" not in task.waivers:
         yield _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
     too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
-    if too_many and not task.spec.allow_mass_deletion:
+    allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
+    if too_many and not allowed:
         words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
         yield Finding("mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words)
 

@@ -42,6 +42,7 @@ from yaoki.ports import (
     Processes,
     Workspace,
 )
+from yaoki.system import write_atomically
 
 POLL = timedelta(milliseconds=50)
 POLL_MAX = timedelta(milliseconds=250)
@@ -109,7 +110,7 @@ class Stages:
         self._workspace.open_run(run)
         attempt = task.attempt + 1
         place = self._workspace.prepare(run, task, attempt)
-        if place.fresh:
+        if place.fresh or not self._is_set_up(task, place.worktree):
             fault = self._set_up(task, attempt, place.worktree, hold)
             if fault is not None:
                 return fault
@@ -138,6 +139,16 @@ class Stages:
             self._find_agent(task.agent.preset).preflight(task.agent)
         return None
 
+    def _ready_mark(self, task: Task) -> Path:
+        return self._settings.folder / task.run_id / task.id / "ready"
+
+    def _is_set_up(self, task: Task, worktree: Path) -> bool:
+        """Was the set-up of this very folder finished?  A kill in the middle leaves no mark."""
+        if not task.spec.setup:
+            return True
+        mark = self._ready_mark(task)
+        return mark.is_file() and mark.read_text() == _identity(worktree)
+
     def _set_up(self, task: Task, attempt: int, worktree: Path, hold: Hold) -> Faulted | None:
         for n, argv in enumerate(task.spec.setup, start=1):
             folder = self.folder(task, attempt) / f"setup-{n}"
@@ -148,7 +159,16 @@ class Stages:
             if look.code != 0:
                 words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
                 return Faulted(words, transient=True)
+        if task.spec.setup:
+            write_atomically(self._ready_mark(task), _identity(worktree).encode())
         return None
+
+    def end_leftovers(self, task: Task) -> None:
+        """Whatever still runs for this or the coming attempt: agent, set-up or checks."""
+        for attempt in (task.attempt, task.attempt + 1):
+            for started in self.folder(task, attempt).glob("**/started.json"):
+                if self._processes.look(started.parent).phase in {"running", "gone"}:
+                    self._processes.end(started.parent, "cancel")
 
     def _run_to_end(self, folder: Path, argv: tuple[str, ...], cwd: Path, hold: Hold) -> Look:
         """A command of ours; an earlier try that a crash cut off is ended first."""
@@ -188,6 +208,8 @@ class Stages:
         folder = self.folder(task, task.attempt)
         look = self._processes.look(folder)
         if look.phase == "absent":
+            if task.cancel_wanted:
+                return Interrupted("cancelled by a person before the agent was started")
             if task.work.host != self._settings.host:
                 return Lost("the attempt was started on another machine, which is gone")
             self._start(task, folder)
@@ -276,13 +298,17 @@ class Stages:
     # -------------------------------------------------------------- verify
 
     def verify(self, run: Run, task: Task, hold: Hold) -> Report:
+        if self._workspace.rebuild(task):
+            fault = self._set_up(task, task.attempt, Path(task.work.worktree), hold)
+            if fault is not None:
+                return fault
         candidate = self._workspace.candidate(run, task)
         if candidate.conflicts:
             return Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
         home = self.folder(task, task.attempt) / "checks"
         findings = self._proving.findings(run, task, candidate, home, hold)
         changed = candidate.changed
-        if not changed and task.work.head not in {"", task.work.base}:
+        if not changed and task.work.changed:
             changed = ("(already on the run branch)",)
         if hold.why() == "lost":
             raise Superseded
@@ -294,6 +320,8 @@ class Stages:
         commit, onto = task.work.proven, task.work.onto
         if commit != onto and self._workspace.holds(run, commit):
             return LandedOn(commit, already=True)
+        if task.cancel_wanted:
+            return Interrupted("cancelled by a person before it landed", ref=task.work.head)
         if hold.why() == "lost":
             raise Superseded
         head = self._workspace.land(run, commit, onto)
@@ -308,6 +336,11 @@ class Stages:
         except WorkspaceError as error:
             return f"the worktree stays: {error.sentence}"
         return ""
+
+
+def _identity(folder: Path) -> str:
+    facts = folder.stat()
+    return f"{facts.st_dev}:{facts.st_ino}"
 
 
 def _pauses() -> Iterator[timedelta]:

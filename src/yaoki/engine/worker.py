@@ -69,6 +69,10 @@ class Worker:
             alive=self._alive,
         )
 
+    def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:
+        """Only what a person wants ended; nothing is begun."""
+        return self._store.claim_cancelled(self._holder, self._lease, runs)
+
     def carry(self, task: Task, hold: Hold) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
         run = self._store.run(task.run_id)
@@ -106,7 +110,8 @@ class Worker:
         if used >= task.spec.policy.deliveries_max:
             words = f"given to a worker {used} times, and it never came back"
             return Faulted(words, transient=False, code=UNDELIVERED)
-        if task.cancel_wanted and task.stage is not Stage.WORK:
+        if task.cancel_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
+            self._stages.end_leftovers(task)
             return Interrupted("cancelled by a person", ref=task.work.head)
         try:
             return self._pieces[task.stage](run, task, hold)
@@ -122,7 +127,7 @@ class Worker:
             return Faulted(refused.sentence, transient=False)
         except OSError as error:
             return _of_os(error)
-        except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as bug:
+        except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
             where = traceback.extract_tb(bug.__traceback__)[-1]
             words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
             return Faulted(words, transient=True)

@@ -62,7 +62,7 @@ RECORDS = frozenset(
     }
 )
 # Every record has these, empty where the check did not say.
-RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "code")
+RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
 
 TEXT_BYTES_MAX = 32_000
 LIST_MAX = 200

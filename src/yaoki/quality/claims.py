@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from yaoki.core.model import TaskKind
+from yaoki.quality.languages import language_of
 from yaoki.quality.model import Claims
 
 SAID_CHARS_MAX = 20_000
@@ -61,32 +62,27 @@ def _meant(path: str, changed: frozenset[str]) -> bool:
 
 
 def _said_paths(said: str) -> Iterator[str]:
+    """One path for every line that claims one: careful rather than complete."""
     count, listing = 0, False
-    for line in said.split("\n"):
-        verb = _CREATED.search(line[:500])
-        bullet = _BULLET.match(line)
+    for line in (long[:500] for long in said.split("\n")):
+        verb, bullet = _CREATED.search(line), _BULLET.match(line)
         if line.strip() and not bullet:
             listing = bool(verb and _HEADING.match(line) and not _DENIED.search(line))
-        if (not verb and not (listing and bullet)) or _DENIED.search(line):
-            continue
-        for path in _paths_in(line[:500], 0 if listing or not verb else None, verb):
-            count += 1
-            if count > PATHS_MAX:
-                return
+        claims = verb is not None or (listing and bullet is not None)
+        if claims and count < PATHS_MAX and not _DENIED.search(line):
+            # In English the file follows the verb, in Japanese and in lists it comes first.
+            after = verb.end() if verb and verb[0].isascii() and not listing else 0
+            found = list(_paths_in(line[after:]))[:1]
+            count += len(found)
+            yield from found
+
+
+def _paths_in(line: str) -> Iterator[str]:
+    for hit in _PATH.finditer(line):
+        path = (hit[1] or hit[2].rstrip(".")).removeprefix("./")
+        # `os.path` is a name; without a folder only a known ending makes it a file.
+        if _PLAIN.fullmatch(path) and ("/" in path or language_of(path) is not None):
             yield path
-
-
-def _paths_in(line: str, start: int | None, verb: re.Match[str] | None) -> Iterator[str]:
-    """In a list the first path of the bullet; else, in English, what follows the verb."""
-    found = [hit for hit in _PATH.finditer(line) if _PLAIN.fullmatch(hit[1] or hit[2])]
-    if start == 0:
-        found = found[:1]
-    elif verb is not None and verb[0].isascii():
-        # "added X to `a.py`" does not say that a.py is new, but it must be there all the same.
-        found = [hit for hit in found if hit.start() >= verb.end()][:1]
-    else:
-        found = found[:1]
-    yield from ((hit[1] or hit[2]).removeprefix("./") for hit in found)
 
 
 def evidence_missing(claims: Claims) -> str:

@@ -195,7 +195,7 @@ NAMES = {
 _BY_ENDING = {ending: name for name, endings in ENDINGS.items() for ending in endings.split()}
 # Third-party, generated or deliberately odd files: what stands there is not the task's own code.
 _FOREIGN_FOLDERS = frozenset(
-    {"node_modules", "vendor", "third_party", "thirdparty", "dist", "build", "target"}
+    {"node_modules", "vendor", "third_party", "thirdparty", "dist"}
     | {"fixtures", "__fixtures__", "testdata", "mocks", "__mocks__", "corpus", "golden"}
     | {"snapshots", "__snapshots__", ".venv", "venv", "site-packages"}
 )

@@ -57,7 +57,7 @@ def _is_mark(side: Side, bare: str, before: str) -> bool:
     if side.grammar.name not in _DOTS_ARE_CODE:
         if only_dots(bare):
             # `int printf(const char *fmt,` goes on with `...`
-            return not before.endswith((",", "("))
+            return side.grammar.name != "c" or not before.endswith((",", "("))
         if _HOLLOW_BRACES.search(bare):
             return True
     if side.grammar.name in _WORDS_ARE_DATA:

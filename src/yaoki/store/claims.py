@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from yaoki.core.events import Claimed, LeaseExpired
 from yaoki.core.model import Lease, RunId, Task, TaskId
@@ -16,6 +15,8 @@ from yaoki.store.accounts import Gate, account_of
 from yaoki.store.rows import Fields, ms
 from yaoki.store.sqlite import Link
 from yaoki.store.writes import Writes
+
+WISHED_AT_ONCE = 16
 
 
 class Claims(Writes):
@@ -36,7 +37,7 @@ class Claims(Writes):
 
         def work(link: Link) -> list[Task]:
             now = self._now()
-            self._take_back(link, now, lease, alive)
+            self._take_back(link, now, holder, alive)
             busy = link.rows(sql.BUSY)
             room = limit
             if host_max:
@@ -45,22 +46,41 @@ class Claims(Writes):
             if room <= 0:
                 return []
             gate = Gate.read(link, now)
-            picked = self._pick(link, room, runs, busy, now, gate)
-            for task in picked:
+            wished = self._wished(link, runs)[:room]
+            claimed = [self._take(link, task, holder, now + lease) for task in wished]
+            for task in self._pick(link, room - len(wished), runs, busy, now, gate):
                 gate.mark(link, task)
-            claimed = ((task, Claimed(holder, task.epoch + 1, now + lease)) for task in picked)
-            return [self._write(link, task, (event,), claimed=True) for task, event in claimed]
+                claimed.append(self._take(link, task, holder, now + lease))
+            return claimed
 
         return self._db.write(work)
 
+    def claim_cancelled(self, holder: str, lease: timedelta, runs: Sequence[RunId]) -> list[Task]:
+        """What a person wants ended and no worker holds, whatever it waited for."""
+
+        def work(link: Link) -> list[Task]:
+            until = self._now() + lease
+            return [self._take(link, task, holder, until) for task in self._wished(link, runs)]
+
+        return self._db.write(work)
+
+    def _wished(self, link: Link, runs: Sequence[RunId]) -> list[Task]:
+        rows = link.rows(sql.WISHED, {"limit": WISHED_AT_ONCE})
+        return [self._from_row(link, row) for row in rows if not runs or row["run_id"] in runs]
+
+    def _take(self, link: Link, task: Task, holder: str, until: datetime) -> Task:
+        return self._write(link, task, (Claimed(holder, task.epoch + 1, until),), claimed=True)
+
     def _take_back(
-        self, link: Link, now: datetime, lease: timedelta, alive: Callable[[str], bool]
+        self, link: Link, now: datetime, holder: str, alive: Callable[[str], bool]
     ) -> None:
-        """Expired claims.  A holder that is alive and busy keeps its task, up to a bound."""
+        """Expired claims.  Nobody takes from himself, and a holder that lives on this machine
+        keeps its task for a while: a suspended laptop renews late.
+        """
         for row in link.rows(sql.EXPIRED, {"now": ms(now)}):
-            held = timedelta(milliseconds=ms(now) - row["claimed_ms"])
-            if alive(row["holder"]) and held < self._max_in_progress:
-                link.run(sql.EXTEND, {**_who(row), "lease_ms": ms(now + lease)})
+            silent = timedelta(milliseconds=ms(now) - row["lease_ms"])
+            mine = row["holder"] == holder
+            if mine or (alive(row["holder"]) and silent < self._max_in_progress):
                 continue
             task = self._task(link, row["id"])
             why = f"the lease ran out {ms(now) - row['lease_ms']} ms ago"
@@ -165,7 +185,3 @@ def _within(picked: list[Task], used: Counter[str]) -> list[Task]:
             used[account_of(task)] += 1
         kept.append(task)
     return kept
-
-
-def _who(row: Fields) -> dict[str, Any]:
-    return {"id": row["id"], "epoch": row["epoch"], "holder": row["holder"]}

@@ -35,6 +35,7 @@ DOC = (
     "words",
     "waivers",
     "take_over",
+    "undo_wanted",
 )
 SAME = "same"
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -167,6 +168,7 @@ def screen_row(row: Fields) -> Row:
         cancel_wanted=bool(row["cancel_wanted"]),
         landed=row["landed"],
         question=(data.get("question") or {}).get("text", ""),
+        undo_wanted=bool(data.get("undo_wanted")),
     )
 
 

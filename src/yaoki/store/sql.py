@@ -69,11 +69,13 @@ class SqlStore(Claims):
     def add(self, run_id: RunId, specs: Sequence[Spec], *, unless: str = "") -> list[TaskId]:
         def work(link: Link) -> list[TaskId]:
             run = self._run(link, run_id)
-            if unless and self._named(link, run_id, unless):
+            if run.cancel_wanted or (unless and self._named(link, run_id, unless)):
                 return []
             row = link.row("SELECT tasks_made FROM runs WHERE id = :id", {"id": run_id})
             made = int(row["tasks_made"]) if row else 0
-            self._refuse_tasks(made + len(specs))
+            if not unless:
+                # The run's own last proof is no task of the plan, so it is not counted as one.
+                self._refuse_tasks(made + len(specs))
             return self._insert(link, run, specs, first=made + 1)
 
         return self._db.write(work)
@@ -168,9 +170,9 @@ class SqlStore(Claims):
     # -------------------------------------------------------------- runs
 
     def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]:
-        """The wish, durable before anything acts on it; what is not at work ends at once.
+        """The wish, durable before anything acts on it; what never began ends at once.
 
-        Returns the tasks at work, which their holders must interrupt.
+        Returns the tasks that somebody carries or carried: they must be looked at before they end.
         """
 
         def work(link: Link) -> list[TaskId]:
@@ -186,7 +188,7 @@ class SqlStore(Claims):
             tasks = [
                 self._cancel(link, self._from_row(link, row), why, tell=False) for row in open_rows
             ]
-            return [task.id for task in tasks if task.state is State.ACTIVE]
+            return [task.id for task in tasks if not task.state.final]
 
         return self._db.write(work)
 
@@ -203,7 +205,9 @@ class SqlStore(Claims):
 
     def _cancel(self, link: Link, task: Task, why: str, *, tell: bool = True) -> Task:
         wish: tuple[Event, ...] = () if task.cancel_wanted else (CancelRequested(why),)
-        if task.state is State.ACTIVE:
+        begun = task.state is State.WAITING and task.epoch > 0
+        if task.state is State.ACTIVE or begun:
+            # An agent may still run, or the work may have landed unrecorded.
             return self._write(link, task, wish)
         return self._write(link, task, (*wish, Cancelled(why)), tell=tell)
 
@@ -218,10 +222,14 @@ class SqlStore(Claims):
         def work(link: Link) -> Run:
             self._run(link, run_id)
             for name, value in fields.items():
-                link.run(
-                    f"UPDATE runs SET {name} = :value WHERE id = :id",
+                # Summed up once, by whichever process sees the end first.
+                once = " AND summed_ms IS NULL" if name == "summed_ms" and value else ""
+                changed = link.run(
+                    f"UPDATE runs SET {name} = :value WHERE id = :id{once}",
                     {"value": value, "id": run_id},
                 )
+                if not changed:
+                    return self._run(link, run_id)
             self._tell(link, run_id, event, data)
             return self._run(link, run_id)
 

@@ -54,6 +54,11 @@ WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND due_ms <= :n
 ORDER BY rank, n LIMIT :limit
 """
 
+WISHED = """
+SELECT * FROM tasks WHERE state = 'WAITING' AND cancel_wanted = 1
+ORDER BY run_id, n LIMIT :limit
+"""
+
 OPEN_RUNS = """
 SELECT r.id FROM runs r
 WHERE EXISTS (SELECT 1 FROM tasks t

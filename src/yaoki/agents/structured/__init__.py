@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaoki.agents.structured.reading import known_agent, read_told, waiting
+from yaoki.agents.structured.reading import agent_of, keep_name, read_told, waiting
 from yaoki.agents.structured.told import Told
 
-__all__ = ["Told", "known_agent", "read_told", "waiting"]
+__all__ = ["Told", "agent_of", "keep_name", "read_told", "waiting"]

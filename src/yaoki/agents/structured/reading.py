@@ -6,7 +6,6 @@ among its words is not taken for that agent.  Agents without events are known by
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,7 +18,7 @@ from yaoki.core.display import plain
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
-LAUNCH, LAUNCH_BYTES_MAX = "launch.json", 4 << 20
+NAME, NAME_BYTES_MAX = "agent.txt", 100
 # Where mini-swe-agent is told to leave its trajectory (`-o`): beside the logs.
 TRAJECTORY = "trajectory.json"
 ARGUMENTS_READ = 6
@@ -66,21 +65,27 @@ _RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start")
 _WITHOUT_EVENTS = frozenset({"gemini", "mini", "aider"})
 
 
-def known_agent(folder: Path) -> str:
-    """The agent that was called, by its command line; empty when it is none we know."""
-    raw = read_regular(folder / LAUNCH, LAUNCH_BYTES_MAX)
-    try:
-        argv = json.loads(raw or b"{}").get("argv", [])
-        words = [word for word in argv[:ARGUMENTS_READ] if isinstance(word, str)]
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return ""
-    for word in words:
+def agent_of(command: Sequence[str]) -> str:
+    """The known agent that a command line calls; empty when it is none we know."""
+    for word in command[:ARGUMENTS_READ]:
+        # A package may carry its version: @openai/codex@0.166.0
         name = PurePosixPath(word).name.partition("@")[0]
         if name in NAMES:
             return NAMES[name]
         if name not in _LAUNCHERS and not word.startswith("-") and "=" not in word:
             return ""
     return ""
+
+
+def keep_name(folder: Path, command: Sequence[str]) -> None:
+    """Leave the agent's name for whoever reads the attempt; only that, for words may be secret."""
+    (folder / NAME).write_text(agent_of(command), encoding="utf-8")
+
+
+def known_agent(folder: Path) -> str:
+    """The agent that was called in this folder."""
+    raw = read_regular(folder / NAME, NAME_BYTES_MAX) or b""
+    return raw.decode("utf-8", errors="replace").strip()
 
 
 def read_told(folder: Path, code: int | None, now: datetime) -> Told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from yaoki.checks.readers.diagnostics import (
@@ -143,7 +144,7 @@ _TWO: Mapping[tuple[str, str], str] = {
 def recognised(argv: Sequence[str]) -> str:
     """The name of the reader the first words of a command ask for, or nothing."""
     words = [_bare(word) for word in argv[:WORDS_MAX]]
-    for first, second in zip(words, (*words[1:], ""), strict=True):
+    for first, second in pairwise((*words, "")):
         if name := _TWO.get((first, second)) or _ONE.get(first):
             return name
     return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from yaoki.checks.readers.entries import LINT, TYPE, Entry, Parsed, parsed
 from yaoki.checks.readers.places import frame
@@ -64,7 +65,7 @@ def _pyright(lines: Sequence[str]) -> Iterator[Entry]:
     for at, line in enumerate(lines):
         if hit := _PYRIGHT.match(line):
             words = [hit[5]]
-            words += [more for more in lines[at + 1 : at + 6] if more.startswith("    ")]
+            words += takewhile(_continues, lines[at + 1 : at + 8])
             rule = next((found for part in words if (found := _RULE_LAST.search(part))), None)
             message = "\n".join(words[: words.index(rule.string) + 1] if rule else words)
             yield Entry(
@@ -76,6 +77,10 @@ def _pyright(lines: Sequence[str]) -> Iterator[Entry]:
                 rule[1] if rule else "",
                 hit[4] == "warning",
             )
+
+
+def _continues(line: str) -> bool:
+    return line[:1].isspace() and not _PYRIGHT.match(line)
 
 
 def tsc_text(output: Output) -> Parsed | None:

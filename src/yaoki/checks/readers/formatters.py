@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from yaoki.checks.readers.entries import FORMAT, Entry, Parsed, parsed
 from yaoki.checks.readers.places import frame
@@ -55,7 +56,7 @@ def ruff_format_text(output: Output) -> Parsed | None:
 
 
 def _ruff_format(lines: Sequence[str]) -> Iterator[Entry]:
-    for line, below in zip(lines, (*lines[1:], ""), strict=True):
+    for line, below in pairwise((*lines, "")):
         if line.startswith("Would reformat: "):
             yield Entry("", _WRONG, line.removeprefix("Would reformat: ").strip())
         elif hit := _RUFF_FAULT.match(line):

@@ -32,13 +32,19 @@ def _jest(lines: Iterable[str]) -> Iterator[Entry]:
                 yield current
             current = None
         if head:
-            file = line.split()[1] if line.startswith("FAIL ") and len(line.split()) > 1 else ""
+            file = _jest_file(line) if line.startswith("FAIL ") else ""
         elif line.startswith("  ● ") and file:
             current = _jest_title(line[4:].strip(), file)
         elif current is not None:
             current = _jest_grown(current, line)
     if current is not None:
         yield current
+
+
+def _jest_file(line: str) -> str:
+    """`FAIL project ./file (5.1 s)`: the word that looks like a path."""
+    words = [word for word in line.split()[1:] if "." in word and not word.startswith("(")]
+    return words[0].removeprefix("./") if words else ""
 
 
 def _jest_title(title: str, file: str) -> Entry | None:
@@ -52,6 +58,8 @@ def _jest_grown(entry: Entry, line: str) -> Entry:
     if words.startswith("at ") and entry.line is None:
         path, at = frame(words.rpartition(" ")[2])
         return replace(entry, line=at) if _same(path, entry.file) else entry
+    if words == "Details:":  # of a file that cannot be read: advice above, the reason below
+        return replace(entry, message="")
     telling = words and not words.startswith(("at ", "|", "> ")) and not words[0].isdigit()
     if telling and entry.message.count("\n") < 3:
         return replace(entry, message=f"{entry.message}\n{words}".lstrip())
@@ -121,10 +129,11 @@ def _node(lines: Iterable[str]) -> Iterator[Entry]:
             place, current = frame(line.removeprefix("test at ")), None
         elif place[0] and current is None and line.startswith("✖ "):
             current = Entry(_SPAN.sub("", line[2:]), file=place[0], line=place[1])
-        elif current is not None and line.strip() and current.message.count("\n") < 2:
-            words = line.strip()
-            if not words.startswith("at "):
-                current = replace(current, message=f"{current.message}\n{words}".lstrip())
+        elif current is not None and line.strip().startswith("at "):
+            yield current
+            current, place = None, ("", None)
+        elif current is not None and line.strip():
+            current = replace(current, message=f"{current.message}\n{line.strip()}"[:2000].lstrip())
     if current is not None:
         yield current
 

@@ -27,7 +27,7 @@ _FAULTS = {"failure", "error", "rerunFailure", "rerunError"}
 _NO_CLASS = {"", "test"}
 # gotestsum says this of every failure, and what go printed below.
 _NO_GIST = {"Failed"}
-_FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL")
+_FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
 
 
 def read_junit(file: Path, seen: Seen) -> Parsed | None:
@@ -128,7 +128,8 @@ class Cases:
         trace = "".join(self._words)
         if self._fault and self._fault not in _NO_GIST:
             return self._fault, trace
-        lines = (line for line in trace.splitlines() if not line.lstrip().startswith(_FRAMES))
+        name = f"::{self._case.get('name')}" if self._case else ""
+        lines = (line for line in trace.splitlines() if _telling(line.strip(), name))
         return "\n".join(lines) or self._fault or "", trace
 
     def _account(self, suite: _Suite) -> None:
@@ -140,6 +141,11 @@ class Cases:
         self.failures += 1
         if len(self.entries) < ENTRIES_MAX:
             self.entries.append(entry)
+
+
+def _telling(line: str, name: str) -> bool:
+    """phpunit begins with the name of the test, others go on with their stack."""
+    return not line.startswith(_FRAMES) and not (name and line.endswith(name))
 
 
 def _entry(case: Mapping[str, str], message: str, trace: str) -> Entry:

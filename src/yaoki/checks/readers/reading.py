@@ -108,18 +108,25 @@ def _short(text: str, seen: Seen, limit: int) -> str:
 
 
 def _fit(entry: Entry, seen: Seen) -> Entry:
+    file, line = relative(entry.file, seen), entry.line
+    if line is None and entry.name:
+        place, row = place_in(entry.trace or entry.message, seen)
+        file, line = (place, row) if file in ("", place) else (file, None)
     lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
-    file, line = (relative(entry.file, seen), entry.line) if entry.file else ("", entry.line)
-    if not file:
-        file, line = place_in(entry.trace or entry.message, seen)
     return replace(
         entry,
-        name=_short(entry.name, seen, NAME_CHARS_MAX),
-        message=_short(" ".join(lines[:MESSAGE_LINES]), seen, ERROR_CHARS_MAX),
+        name=_short(_here(entry.name, seen), seen, NAME_CHARS_MAX),
+        message=_short(_here(" ".join(lines[:MESSAGE_LINES]), seen), seen, ERROR_CHARS_MAX),
         file=_short(file, seen, PATH_CHARS_MAX),
         code=_short(entry.code, seen, 100),
         line=line,
     )
+
+
+def _here(text: str, seen: Seen) -> str:
+    """The next attempt may have another worktree; its path tells nothing."""
+    top = str(seen.worktree)
+    return text.replace(f"{top}/", "") if len(top) > 1 else text
 
 
 # ------------------------------------------------------------------ params
@@ -219,6 +226,9 @@ def _message(entries: tuple[Entry, ...], pattern: str, count: int) -> str:
     if not entries:
         return ""
     one, many = _WORDS[pattern]
+    if pattern in _OF_FILES:
+        said = ", ".join(entry.file or entry.name for entry in entries[:5])
+        return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"
     first = entries[0]
     name = _named(first) if pattern == TEST else _where(first) or _named(first)
     said = ": ".join(filter(None, (name, first.message)))
