@@ -130,6 +130,7 @@ class App:
         from yaoki.checks import Checks
         from yaoki.engine.stages import Room, Stages
         from yaoki.engine.stages import Settings as StageSettings
+        from yaoki.prompts import PromptTree
 
         limits = self.settings.limits
         lease = timedelta(seconds=limits.lease_s)
@@ -139,6 +140,7 @@ class App:
             Checks(self.processes, lease),
             find_agent,
             self.clock,
+            lambda language: PromptTree(self.home / "prompts", language),
             StageSettings(
                 folder=self.folder,
                 host=machine_id(),
@@ -223,6 +225,7 @@ class App:
         """Freeze a plan as a run of this repository."""
         from yaoki.engine.control import Submission
 
+        self.check_prompts(plan)
         self.check_agents(plan)
         branch, commit = resolve_base(self.repository, base or plan.base)
         submission = Submission(
@@ -239,6 +242,18 @@ class App:
         )
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
+
+    def check_prompts(self, plan: Plan) -> None:
+        """The project's own prompt files, before an agent would get them."""
+        from yaoki.core.settings import LANGUAGES
+        from yaoki.prompts import check_tree
+
+        folder = self.home / "prompts"
+        patterns = {check.pattern for check in plan.catalogue.checks.values() if check.pattern}
+        defects = check_tree(folder, LANGUAGES, (*self.settings.patterns, *sorted(patterns)))
+        if defects:
+            words = f"{folder}: {len(defects)} defects in the project's own prompts"
+            raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
     def check_agents(self, plan: Plan) -> None:
         """Before anything is stored: can every agent of the plan run here at all?"""

@@ -16,7 +16,9 @@ from yaoki.core.model import (
     AgentExit,
     AgentSpec,
     CheckSpec,
+    Failure,
     Finding,
+    Kind,
     Lease,
     Run,
     RunId,
@@ -131,6 +133,26 @@ class Agent(Protocol):
 
     def waits(self, folder: Path) -> timedelta:
         """How long the agent means to wait by itself; zero when it works."""
+
+
+# ------------------------------------------------------------------ words
+
+
+class Told(Protocol):
+    """Words about a failure, the file they came from, how it was found, and what went wrong."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def steps(self) -> tuple[str, ...]: ...
+    @property
+    def fault(self) -> str: ...
+
+
+class Telling(Protocol):
+    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Told: ...
 
 
 # ------------------------------------------------------------------ checks

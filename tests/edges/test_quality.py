@@ -1,6 +1,7 @@
 """The criteria Q2 to Q4 on diffs: a table of what must be found and what must not."""
 
 import difflib
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,34 @@ def test_the_code_keeps_its_shape_when_strings_are_blanked(path: str, text: str)
     assert [i for i, c in enumerate(reading.code) if c == "\n"] == [
         i for i, c in enumerate(text) if c == "\n"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if a:\n    x = 1\n" + "elif a:\n    x = 1\n" * 2500,
+        "x = (a\n" + ".b\n" * 20_000 + ")\n",
+        "x = " + "[\n" * 5_000,
+        "x = " + "-\\\n" * 9_000 + "1\n",
+        "".join(" " * n + "if a:\n" for n in range(99)),
+    ],
+    ids=["branches", "attributes", "brackets", "signs", "blocks"],
+)
+def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
+    """A worker judges in a thread, whose stack is smaller."""
+    done: list[object] = []
+    changes = [
+        change("a.py", text),
+        change("a.json", "[\n" * 50_000),
+        change("a.toml", f"a = {'[' * 4000}"),
+    ]
+    worker = threading.Thread(
+        target=lambda: done.append(see(*changes, change("a.yaml", "[" * 4000)))
+    )
+    worker.start()
+    worker.join()
+
+    assert len(done) == 1
 
 
 @pytest.mark.parametrize("unit", ['\\"', "'", "/[", "`${", "<<A ", "/*", "{", "rest of ", "... "])

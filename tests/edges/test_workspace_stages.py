@@ -475,6 +475,7 @@ def test_released_work_stays_reachable(world: World) -> None:
     assert set(world.refs()) == {
         "refs/heads/main",
         "refs/heads/yaoki/ab12cd34",
+        "refs/yaoki/runs/ab12cd34",
         "refs/yaoki/work/ab12cd34-1/1",
     }
     assert world.workspace.reachable(done.work.head)

@@ -163,6 +163,66 @@ def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
     assert changed == {"config", "hooks/post.commit", "info/attributes", "info/exclude"}
 
 
+@pytest.mark.spec("14.2")
+def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
+    """People fetch, push, add remotes and rename themselves while a run goes on."""
+    world = a_world(tmp_path)
+    repo = world.repo
+    git(repo, "config", "core.editor", "vi")
+    before = dict(world.workspace.guards())
+
+    git(repo, "remote", "add", "origin", "https://example.org/x.git")
+    git(repo, "remote", "set-url", "--push", "origin", "git@example.org:x.git")
+    git(repo, "config", "remote.origin.prune", "true")
+    git(repo, "checkout", "-q", "-b", "topic.one")
+    git(repo, "config", "branch.topic.one.remote", "origin")
+    git(repo, "config", "branch.topic.one.merge", "refs/heads/topic.one")
+    git(repo, "config", "branch.topic.one.description", "two\nlines\n[core]\nfsmonitor = x")
+    git(repo, "config", "user.name", "Una")
+    git(repo, "config", "gui.geometry", "1x1")
+    git(repo, "config", "color.ui", "false")
+    with (repo / ".git" / "config").open("a") as file:
+        file.write("# a comment\n")
+
+    assert world.workspace.guards() == before
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("core.hooksPath", "core.sshCommand", "core.editor", "filter.lfs.clean", "diff.external"),
+        *("diff.x.textconv", "merge.x.driver", "alias.st", "include.path", "credential.helper"),
+        *("includeIf.gitdir:/.path", "url.https://evil/.insteadOf", "gpg.program", "http.proxy"),
+        *("extensions.partialClone", "remote.origin.uploadpack", "remote.origin.vcs"),
+        *("remote.pushDefault", "branch.autoSetupMerge", "branch.main.mergeOptions"),
+        *("submodule.lib.update", "yaoki.tampered", "usera.name", "core.user.name"),
+    ],
+)
+def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: str) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+
+    git(world.repo, "config", key, "x")
+
+    assert world.workspace.guards()["config"] != before["config"]
+
+
+@pytest.mark.spec("14.2")
+def test_a_config_nobody_can_read_shows_in_the_guards(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    config = world.repo / ".git" / "config"
+    before, whole = dict(world.workspace.guards()), config.read_bytes()
+
+    config.write_bytes(whole + b"[broken\n")
+    broken = dict(world.workspace.guards())
+    config.write_bytes(whole + b"[broken again\n")
+
+    assert len({before["config"], broken["config"], world.workspace.guards()["config"]}) == 3
+    config.write_bytes(whole)
+    assert world.workspace.guards() == before
+
+
 @pytest.mark.spec("0.2")
 def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
     """Also one whose disk is not mounted today, which `git worktree prune` would forget."""

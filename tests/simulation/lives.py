@@ -18,6 +18,7 @@ from tests.simulation.world import (
     Killed,
     NumberedProcesses,
     PlainAgent,
+    PlainTelling,
     Touches,
     TreeChecker,
     World,
@@ -112,6 +113,7 @@ class Life:
             TreeChecker(self.world, self.touch),
             lambda _: PlainAgent(),
             self.clock,
+            lambda _: PlainTelling(),
             Settings(Path("/f"), "host", LEASE, adopt=self.adopt),
             self.real,
             lambda: Room(1 << 40, 1 << 40),
@@ -139,6 +141,14 @@ class Life:
             if self.step():
                 return
         raise AssertionError("the run never rests")
+
+    def cancel(self) -> None:
+        """A person cancels, and whoever is there carries the rest to its end."""
+        self.real.cancel_run(RUN, "a person")
+        self.real.expire(self.another, counted=False)
+        while tasks := self.real.claim_cancelled(self.holder, LEASE, [RUN]):
+            for task in tasks:
+                self.worker.carry(task, Hold(lambda: "cancel"))
 
     def another(self, holder: str) -> bool:
         return holder != self.holder
@@ -223,7 +233,7 @@ def to_the_end(
         except Killed:
             touched.extend(touch.names)
             if shims_die:
-                _end_shims(world)
+                end_shims(world)
             life.real.close()
             continue
         touched.extend(touch.names)
@@ -233,7 +243,7 @@ def to_the_end(
     raise AssertionError("sixty lives were not enough")
 
 
-def _end_shims(world: World) -> None:
+def end_shims(world: World) -> None:
     """The whole machine went down: what ran is gone without a record."""
     for process in world.processes.values():
         if not process.done and not process.ended:

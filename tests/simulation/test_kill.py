@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.simulation.lives import LEASE, RUN, Ending, Life, Story, to_the_end
-from tests.simulation.world import Touches, World
+from tests.simulation.lives import LEASE, RUN, Ending, Life, Story, end_shims, to_the_end
+from tests.simulation.world import Killed, Touches, World
 from yaoki.core.model import State
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "300"))
@@ -93,6 +94,40 @@ def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
         except AssertionError as error:
             raise AssertionError(f"YAOKI_SEED={seed}: {error}") from error
         ending.store.close()
+
+
+@pytest.mark.spec("9.5", "0.2", "0.3", "3.4")
+@pytest.mark.parametrize("shims_die", [False, True], ids=["process", "machine"])
+def test_a_cancel_after_a_kill_at_every_touch_ends_everything_and_forgets_no_landing(
+    shims_die: bool,
+) -> None:
+    for point in points(PLAIN):
+        world, path = PLAIN.begin()
+        first = Life(world, path, "host:0", Touches(die_at=point))
+        with suppress(Killed):
+            first.submit(PLAIN.specs(), PLAIN.run(world))
+            first.live(first.another)
+        first.real.close()
+        if shims_die:
+            end_shims(world)
+        second = Life(world, path, "host:1", Touches())
+        if not second.real.runs():
+            second.real.close()
+            continue
+        started = dict(world.starts)
+
+        second.cancel()
+
+        place = f"killed at touch {point}: {first.touch.names[-1]}"
+        assert world.starts == started, f"{place}: an agent started after the wish"
+        assert second.real.audit(RUN) == [], place
+        head = world.refs.get(f"yaoki/{RUN}", world.base)
+        for row in second.real.rows(RUN):
+            assert row.state in {State.DONE, State.CANCELLED}, f"{place}: {row.name} is in limbo"
+            task = second.real.task(row.id)
+            on_branch = task.work.proven in world.ancestors(head) - {world.base}
+            assert (row.state is State.DONE) >= on_branch, f"{place}: {row.name} landed unrecorded"
+        second.real.close()
 
 
 @pytest.mark.spec("11.1", "11.2", "11.3", "0.3")

@@ -13,7 +13,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Finding, Kind, Outcome, Run, Task
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    CheckSpec,
+    Failure,
+    Finding,
+    Kind,
+    Outcome,
+    Run,
+    Task,
+)
 from yaoki.ports import Candidate, Kept, Launch, Look, Merged, Order, Place
 
 Tree = Mapping[str, str]
@@ -211,6 +221,21 @@ class DictWorkspace:
     def visit(self, task: Task, commit: str) -> None:
         raise AssertionError("no check here is a guard")
 
+    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
+        return ()
+
+    def rebuild(self, task: Task) -> bool:
+        """Worktrees may go missing between two lives."""
+        world, name = self.world, task.spec.name
+        if name in world.worktrees or task.spec.kind == "check":
+            return False
+        world.heads[name] = task.work.head
+        world.worktrees[name] = dict(world.tree(task.work.head))
+        return True
+
+    def intact(self, run: Run) -> str:
+        return ""
+
     def land(self, run: Run, commit: str, onto: str) -> str:
         self.touch("land")
         if self.world.refs[run.branch] == onto:
@@ -300,6 +325,21 @@ class PlainAgent:
 
     def waits(self, folder: Path) -> timedelta:
         return timedelta(0)
+
+
+@dataclass(frozen=True)
+class Said:
+    text: str = "mend it"
+    path: str = ""
+    steps: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class PlainTelling:
+    """One sentence for every failure."""
+
+    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Said:
+        return Said()
 
 
 class TreeChecker:

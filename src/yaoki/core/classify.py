@@ -136,7 +136,8 @@ def of_exit(exit_: AgentExit) -> Failure | None:
     Called only when the work was not proven: an exit code neither proves nor refutes.
     """
     if exit_.ended_by in {"deadline", "hang"}:
-        return failed(Kind.TIMEOUT, _timeout_words(exit_))
+        params = {"elapsedSeconds": round(exit_.seconds)}
+        return replace(failed(Kind.TIMEOUT, _timeout_words(exit_)), params=params)
     if exit_.ended_by == "output":
         return failed(Kind.RESOURCE_EXHAUSTED, f"the agent wrote {exit_.output_bytes} bytes")
     if exit_.limit in _PASSING:

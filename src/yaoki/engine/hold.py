@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
 
-    `warn` writes down what a person may want to know while the stage still runs.
+    `note` writes down what a person may want to know while the stage still runs.
     """
 
     why: Callable[[], str]
-    warn: Callable[[str], None] = lambda _: None
+    note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
+
+    def warn(self, words: str) -> None:
+        self.note("WARNING", {"message": words})
 
 
 class Superseded(Exception):

@@ -126,12 +126,17 @@ def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
         yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
     strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
     if strays and "scope" not in task.waivers:
-        yield _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
+        found = _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
+        params = {"outsideFiles": list(strays[:100]), "scope": list(task.spec.scope)}
+        yield replace(found, params=params)
     too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
     allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
     if too_many and not allowed:
         words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
-        yield Finding("mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words)
+        numbers = {"deleted": candidate.deleted, "tracked": candidate.tracked}
+        yield Finding(
+            "mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words, params=numbers
+        )
 
 
 def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:

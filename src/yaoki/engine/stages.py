@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from yaoki.core.events import (
     Conflicted,
@@ -21,12 +22,7 @@ from yaoki.core.events import (
     Verified,
     Worked,
 )
-from yaoki.core.model import (
-    AgentExit,
-    Run,
-    Task,
-    Verdict,
-)
+from yaoki.core.model import AgentExit, Failure, Kind, Run, Task, Verdict
 from yaoki.core.prompt import Prompt, clip_bytes, compose
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.proving import Proving
@@ -40,6 +36,8 @@ from yaoki.ports import (
     Look,
     Order,
     Processes,
+    Telling,
+    Told,
     Workspace,
 )
 from yaoki.system import write_atomically
@@ -85,6 +83,7 @@ class Stages:
         checker: Checker,
         find_agent: Callable[[str], Agent],
         clock: Clock,
+        telling: Callable[[str], Telling],
         settings: Settings,
         baselines: Baselines,
         room: Callable[[], Room],
@@ -93,6 +92,7 @@ class Stages:
         self._processes = processes
         self._find_agent = find_agent
         self._clock = clock
+        self._telling = telling
         self._settings = settings
         self._proving = Proving(workspace, checker, baselines)
         self._room = room
@@ -212,7 +212,7 @@ class Stages:
                 return Interrupted("cancelled by a person before the agent was started")
             if task.work.host != self._settings.host:
                 return Lost("the attempt was started on another machine, which is gone")
-            self._start(task, folder)
+            self._start(task, folder, hold)
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
             self._workspace.keep(run, task)
@@ -222,14 +222,15 @@ class Stages:
         look = self._wait(folder, hold, lambda: self._idles(agent, folder))
         return self._after(run, task, folder, look, agent)
 
-    def _start(self, task: Task, folder: Path) -> None:
+    def _start(self, task: Task, folder: Path, hold: Hold) -> None:
         assert task.agent is not None, f"{task.id} has no agent"
+        prompt, told = self.prompt(task)
         order = Order(
             task_id=task.id,
             attempt=task.attempt,
             epoch=task.epoch,
             agent=task.agent,
-            prompt=self.prompt(task).text,
+            prompt=prompt.text,
             worktree=Path(task.work.worktree),
             folder=folder,
             timeout=task.spec.timeout,
@@ -239,10 +240,29 @@ class Stages:
             environment={"YAOKI_TASK_NAME": task.spec.name, "YAOKI_RUN": task.run_id},
         )
         self._processes.start(folder, self._find_agent(task.agent.preset).launch(order))
+        hold.note("PROMPT_SENT", {**told, "bytes": len(prompt.text.encode())})
+        if prompt.fault or told["fault"]:
+            hold.note("PROMPT_FAULT", {"fault": prompt.fault or told["fault"]})
 
-    def prompt(self, task: Task) -> Prompt:
-        made = compose(task)
-        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max))
+    def prompt(self, task: Task) -> tuple[Prompt, dict[str, Any]]:
+        """The words for the next attempt, and where those about its failure come from."""
+        said: list[Told] = []
+
+        def tell(failure: Failure, hints: Mapping[Kind, str]) -> str:
+            said.append(self._telling(task.spec.language).tell(failure, hints))
+            return said[-1].text
+
+        made = compose(task, tell)
+        told = said[-1] if said else None
+        feedback = task.feedback
+        facts = {
+            "kind": feedback.kind.value if feedback else "",
+            "pattern": feedback.pattern if feedback else "",
+            "path": told.path if told else "",
+            "steps": list(told.steps) if told else [],
+            "fault": told.fault if told else "",
+        }
+        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max)), facts
 
     def _idles(self, agent: Agent, folder: Path) -> str:
         """Why an agent that still runs should be ended: it asks, or waits longer than we allow."""

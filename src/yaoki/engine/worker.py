@@ -7,14 +7,13 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.events import (
-    Event,
     Faulted,
     Interrupted,
     LandedOn,
-    Note,
     Released,
     Report,
 )
@@ -76,7 +75,7 @@ class Worker:
     def carry(self, task: Task, hold: Hold) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
         run = self._store.run(task.run_id)
-        hold = replace(hold, warn=lambda words: self._warn(task, words))
+        hold = replace(hold, note=lambda name, data: self._note(task, name, data))
         try:
             while task.lease is not None:
                 task = self._step(run, task, task.lease, hold)
@@ -96,13 +95,7 @@ class Worker:
             # A stage cut short by a stop says nothing; the next claim repeats it.
             released = Released(lease.holder, lease.epoch, "the worker was stopped")
             return self._store.record(lease, lambda _: (released,))
-        prompt_fault = self._prompt_fault(task)
-
-        def conclude(now_task: Task) -> Sequence[Event]:
-            events = decide(now_task, report, self._moment())
-            return (*events, *prompt_fault)
-
-        return self._store.record(lease, conclude)
+        return self._store.record(lease, lambda now: decide(now, report, self._moment()))
 
     def _look(self, run: Run, task: Task, hold: Hold) -> Report:
         """What the stage saw; our own troubles become faults, never the agent's failure."""
@@ -132,13 +125,6 @@ class Worker:
             words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
             return Faulted(words, transient=True)
 
-    def _prompt_fault(self, task: Task) -> tuple[Note, ...]:
-        """A hint that could not be made is journalled once, with the attempt it served."""
-        if task.stage is not Stage.WORK or task.agent is None:
-            return ()
-        fault = self._stages.prompt(task).fault
-        return (Note("PROMPT_FAULT", {"fault": fault}),) if fault else ()
-
     def _moment(self) -> Moment:
         now = self._clock.now()
         return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), self._clock.chance())
@@ -146,10 +132,10 @@ class Worker:
     def _clean(self, task: Task) -> None:
         warning = self._stages.release(task)
         if warning:
-            self._warn(task, warning)
+            self._note(task, "WARNING", {"message": warning})
 
-    def _warn(self, task: Task, words: str) -> None:
-        self._store.note(task.run_id, "WARNING", {"message": words}, task.id, task.attempt)
+    def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
+        self._store.note(task.run_id, name, data, task.id, task.attempt)
 
 
 def _of_os(error: OSError) -> Faulted:

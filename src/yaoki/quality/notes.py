@@ -10,6 +10,7 @@ from yaoki.quality.lexer import Reading
 
 _MARKS = "/*#;!<>-–— \t\r"
 _DOC = ("/**", "///", "//!", "/*!", "##")
+_HOLLOW = ("{}", "()", "[]", "{})", "{};", "();", "{},")
 # A comment inside a comment belongs to an example.
 _EXAMPLE = re.compile(r"(?:#|//|\*|--|;)\s{1,40}(?:#|//|--|;)\s")
 
@@ -34,13 +35,14 @@ def notes_of(reading: Reading) -> list[Note]:
     code = reading.code.split("\n")
     lines = list(_lines(reading))
     full = {line for line, _, _ in lines if not code[line - 1].strip()}
+    commented = {line for line, _, _ in lines}
+    hollow = {line for line in commented if code[line - 1].replace(" ", "").endswith(_HOLLOW)}
     found = []
     for line, text, doc in lines:
         alone = line in full
         single = not ({line - 1, line + 1} & full) and alone
-        rest = code[line - 1]
-        wrapped = rest.replace(" ", "").endswith(("{}", "()", "[]", "{})", "{};", "();", "{},"))
-        found.append(Note(line, text.strip(_MARKS), alone, single, doc, wrapped and not alone))
+        wrapped = line in hollow and not alone
+        found.append(Note(line, text.strip(_MARKS), alone, single, doc, wrapped))
     return found
 
 

@@ -88,13 +88,17 @@ def docstring_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from enumerate((text or "").split("\n"), node.body[0].lineno)
 
 
-def hollows(tree: ast.Module, path: str) -> Iterator[Hollow]:
+def hollows(tree: ast.Module, path: str) -> list[Hollow]:
     """Functions whose whole body is `...`, and `...` standing between other statements."""
-    if not path.endswith(".pyi"):
-        yield from _in_block(tree.body, path, "", only_tests=bool(_TEST_FILE.search(path)))
+    if path.endswith(".pyi"):
+        return []
+    try:
+        return list(_in_block(tree.body, "", only_tests=bool(_TEST_FILE.search(path))))
+    except RecursionError:
+        return []  # nested deeper than any person writes: made by a machine
 
 
-def _in_block(body: list[ast.stmt], path: str, owner: str, *, only_tests: bool) -> Iterator[Hollow]:
+def _in_block(body: list[ast.stmt], owner: str, *, only_tests: bool) -> Iterator[Hollow]:
     if not owner or not only_tests:
         yield from _between(body, owner)
     for node in body:
@@ -102,10 +106,10 @@ def _in_block(body: list[ast.stmt], path: str, owner: str, *, only_tests: bool) 
         if isinstance(node, _FUNCTION):
             yield from _in_function(node, name, only_tests=only_tests)
         elif isinstance(node, ast.ClassDef) and not _is_protocol(node):
-            yield from _in_block(node.body, path, name, only_tests=only_tests)
+            yield from _in_block(node.body, name, only_tests=only_tests)
         elif isinstance(node, ast.If) and not _for_types(node.test):
-            yield from _in_block(node.body, path, owner, only_tests=only_tests)
-            yield from _in_block(node.orelse, path, owner, only_tests=only_tests)
+            yield from _in_block(node.body, owner, only_tests=only_tests)
+            yield from _in_block(node.orelse, owner, only_tests=only_tests)
 
 
 def _in_function(

@@ -12,7 +12,12 @@ from yaoki.store.migrate import migrate
 from yaoki.store.sql import SqlStore
 from yaoki.store.sqlite import SqliteDatabase
 
-IGNORE_ALL = "# Made by yaoki; nothing here belongs in a commit.\n*\n"
+IGNORE_ALL = """\
+# Made by yaoki.  Only prompts of your own belong in a commit.
+*
+!prompts/
+!prompts/**
+"""
 
 
 def open_store(

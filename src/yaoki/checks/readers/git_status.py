@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from yaoki.checks.readers.entries import DIRTY, Entry, Parsed, parsed
 from yaoki.checks.readers.seen import Output, shortened
 
+FIELDS_MAX = 20_000
+
 _V1 = re.compile(r"([ MTADRCU?]{2}) (.{1,4096})$")
 _V2 = re.compile(r"(?:1 (..) (?:\S+ ){6}|2 (..) (?:\S+ ){7}|u (..) (?:\S+ ){8})(.{1,4096})$")
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
@@ -17,8 +19,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 def git_status(output: Output) -> Parsed | None:
     """`git status --porcelain`, versions 1 and 2, ended by lines or by nulls."""
     raw = shortened(output.seen.stdout)
-    fields = raw.split("\0") if "\0" in raw else raw.split("\n")
-    return parsed(DIRTY, _status(fields, nulls="\0" in raw))
+    end = "\0" if "\0" in raw else "\n"
+    fields = raw.split(end, FIELDS_MAX)
+    return parsed(DIRTY, _status(fields, nulls=end == "\0"))
 
 
 def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[Entry]:
@@ -42,7 +45,8 @@ def _changed(words: str) -> Entry | None:
     else:
         return None
     said = "is not known to git" if code == "??" else "is not committed"
-    return Entry("", said, _path(path), code=code)
+    # A dot for "nothing", as version 2 has it: blanks at the edge of a word get lost.
+    return Entry("", said, _path(path), code=code.replace(" ", "."))
 
 
 def _path(quoted: str) -> str:

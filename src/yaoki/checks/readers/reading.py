@@ -178,7 +178,7 @@ def _dirty(entries: tuple[Entry, ...]) -> dict[str, Any]:
     return {
         "changedFiles": [e.file for e in known],
         "untrackedFiles": [e.file for e in entries if e.code == "??"],
-        "stagedFiles": [e.file for e in known if e.code[:1] not in ("", " ", ".")],
+        "stagedFiles": [e.file for e in known if e.code[:1] not in ("", ".")],
     }
 
 

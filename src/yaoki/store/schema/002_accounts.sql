@@ -9,7 +9,7 @@ CREATE TABLE accounts (
 );
 
 -- What a person wants ended and no worker holds; always few.
-CREATE INDEX tasks_wished ON tasks (run_id) WHERE state = 'WAITING' AND cancel_wanted = 1;
+CREATE INDEX tasks_wished ON tasks (run_id, n) WHERE state = 'WAITING' AND cancel_wanted = 1;
 
 ALTER TABLE tasks ADD COLUMN account TEXT NOT NULL DEFAULT '';
 UPDATE tasks SET account = agent;

@@ -1,0 +1,163 @@
+"""The run branch is yaoki's: what somebody else does to it is seen, said and never built over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.edges.repositories import World, a_world, commit, git, landed, worked, write
+from yaoki.errors import GitFailed, NotNow
+
+BRANCH = "refs/heads/yaoki/ab12cd34"
+MARK = "refs/yaoki/runs/ab12cd34"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """One task has landed; the user is on another branch."""
+    world = a_world(tmp_path)
+    landed(world, world.task(), lambda at: write(at, new="n"))
+    git(world.repo, "checkout", "-q", "-b", "elsewhere")
+    return world
+
+
+def by_hand(world: World, *names: str) -> None:
+    """Somebody commits on the run branch."""
+    git(world.repo, "checkout", "-q", world.run.branch)
+    for name in names:
+        write(world.repo, **{name: "x"})
+        commit(world.repo, f"by hand: {name}")
+    git(world.repo, "checkout", "-q", "elsewhere")
+
+
+def both(world: World) -> set[str]:
+    return {world.refs()[BRANCH], world.refs()[MARK]}
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_the_mark_follows_what_yaoki_does_to_the_run_branch(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    opened = both(world)
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    after_landing = both(world)
+
+    head = world.workspace.undo(world.run, done.landed, done.id)
+
+    assert opened == {world.run.base}
+    assert after_landing == {done.landed}
+    assert both(world) == {head}
+    assert world.workspace.intact(world.run) == ""
+
+
+@pytest.mark.spec("0.2", "0.6")
+def test_a_deleted_run_branch_is_never_made_anew(world: World) -> None:
+    """A new one at the base would forget what landed, and every task would say it is done."""
+    last = world.workspace.head(world.run)
+    git(world.repo, "branch", "-q", "-D", world.run.branch)
+
+    with pytest.raises(GitFailed, match=rf"yaoki/ab12cd34 is gone.*{last[:12]}") as refused:
+        world.workspace.open_run(world.run)
+    said = world.workspace.intact(world.run)
+    git(world.repo, *refused.value.hint.removeprefix("git ").split())
+    world.workspace.open_run(world.run)
+
+    assert not refused.value.transient
+    assert "yaoki/ab12cd34 is gone" in said
+    assert world.workspace.head(world.run) == last
+    assert world.workspace.intact(world.run) == ""
+
+
+@pytest.mark.spec("0.2")
+def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
+    merged = world.workspace.merge(world.run)
+    git(world.repo, "branch", "-q", "-D", world.run.branch)
+
+    assert world.workspace.intact(replace(world.run, merged=merged.commit)) == ""
+
+
+@pytest.mark.spec("0.2")
+def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None:
+    """Made by an older yaoki, or killed between the two."""
+    git(world.repo, "update-ref", "-d", MARK)
+
+    merged = world.workspace.merge(world.run, into="result")
+    world.workspace.open_run(world.run)
+
+    assert merged.commit == world.workspace.head(world.run)
+    assert both(world) == {merged.commit}
+
+
+@pytest.mark.spec("0.2", "3.4")
+def test_a_landing_killed_between_mark_and_branch_lands_when_repeated(world: World) -> None:
+    done = worked(world, world.task(2), lambda at: write(at, two="2"))
+    found = world.workspace.candidate(world.run, done)
+    git(world.repo, "update-ref", MARK, found.commit)
+
+    assert not world.workspace.holds(world.run, found.commit)
+    assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
+    assert both(world) == {found.commit}
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_a_landing_that_came_too_late_moves_no_mark(world: World) -> None:
+    late = worked(world, world.task(2), lambda at: write(at, two="2"))
+    found = world.workspace.candidate(world.run, late)
+    other = landed(world, world.task(3), lambda at: write(at, three="3"))
+
+    assert world.workspace.land(world.run, found.commit, found.onto) == other.landed
+    assert both(world) == {other.landed}
+
+
+@pytest.mark.spec("0.1", "9.6")
+def test_commits_that_yaoki_did_not_land_are_not_merged_as_proven(world: World) -> None:
+    mark = world.workspace.head(world.run)
+    by_hand(world, "one", "two")
+    before = world.refs()
+
+    with pytest.raises(NotNow) as refused:
+        world.workspace.merge(world.run)
+
+    assert refused.value.sentence == (
+        "yaoki/ab12cd34 holds commits that yaoki did not land: 2 commits, first 'by hand: one'"
+    )
+    assert f"git log {mark[:12]}..yaoki/ab12cd34" in refused.value.hint
+    assert "git merge yaoki/ab12cd34" in refused.value.hint
+    assert world.workspace.intact(world.run) == refused.value.sentence
+    assert world.refs() == before
+
+
+@pytest.mark.spec("9.6")
+def test_who_merged_foreign_commits_by_hand_is_told_that_it_is_done(world: World) -> None:
+    by_hand(world, "one")
+    git(world.repo, "checkout", "-q", "main")
+    git(world.repo, "merge", "-q", world.run.branch)
+
+    assert world.workspace.merge(world.run).how == "already"
+
+
+@pytest.mark.spec("0.2", "9.6")
+def test_a_run_branch_set_back_is_not_merged_as_the_whole_run(world: World) -> None:
+    mark = world.workspace.head(world.run)
+    git(world.repo, "branch", "-q", "-f", world.run.branch, f"{mark}~1")
+
+    with pytest.raises(NotNow) as refused:
+        world.workspace.merge(world.run, into="result")
+
+    assert refused.value.sentence.startswith(
+        "yaoki/ab12cd34 lacks commits that yaoki landed: 2 commits, first 'task1: attempt 1'"
+    )
+    assert f"git log yaoki/ab12cd34..{mark[:12]}" in refused.value.hint
+    assert "refs/heads/result" not in world.refs()
+
+
+@pytest.mark.spec("0.1", "3.4")
+def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> None:
+    by_hand(world, "one")
+
+    done = landed(world, world.task(2), lambda at: write(at, two="2"))
+
+    assert world.files(done.landed) >= {"one", "two"}
+    assert both(world) == {done.landed}
+    assert world.workspace.merge(world.run).how == "fast-forward"
