@@ -48,6 +48,7 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
     "Reference": {
         "config": Listed("yaoki.cli.config:config", "show every setting and where it comes from"),
         "prompts": Listed("yaoki.cli.prompts:prompts", "show, copy and try the words for agents"),
+        "stats": Listed("yaoki.cli.stats:stats", "show which prompt cured which failure"),
         "schema": Listed("yaoki.cli.plans:schema", "print a JSON Schema: plan or status"),
     },
 }

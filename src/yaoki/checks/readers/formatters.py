@@ -50,7 +50,7 @@ def _black(lines: Iterable[str]) -> Iterator[Entry]:
 def ruff_format_text(output: Output) -> Parsed | None:
     """`Would reformat: path`, or since 0.15 a title with an arrow below; or only a diff."""
     found = list(_ruff_format(output.lines))
-    if not found and any(line.endswith("would be reformatted") for line in output.err):
+    if not found and any(" would be reformatted" in line for line in output.err):
         found = [Entry("", _WRONG, line[4:].strip()) for line in output.out if line[:4] == "+++ "]
     return _read(found, _unified(output) or output.out if found else ())
 

@@ -137,7 +137,8 @@ def params_of(pattern: str, entries: tuple[Entry, ...], diff: str, seen: Seen) -
     files = list(dict.fromkeys(entry.file or entry.name for entry in entries))
     match pattern:
         case "test-failed":
-            output = "\n".join(part for part in (seen.stdout, seen.stderr) if part.strip())
+            parts = (part.rstrip() for part in (seen.stdout, seen.stderr))
+            output = "\n".join(filter(None, parts))
             return {"failedTests": [_test(e) for e in entries], "errorOutput": ends(output, seen)}
         case "type-error":
             return {"typeErrors": [_diagnostic(e) for e in entries]}

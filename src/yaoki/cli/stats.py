@@ -1,0 +1,70 @@
+"""`yaoki stats`: what the journal of all runs teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.render import columns, document, next_command, say
+from yaoki.ports import Entry
+from yaoki.views import SCHEMA
+from yaoki.views.cures import Cure, cures
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+PAGE = 5000
+
+
+@click.group()
+def stats() -> None:
+    """Show what the journal of all runs teaches."""
+
+
+@stats.command()
+@json_option
+@repo_option
+def prompts(as_json: bool, repo: Path) -> int:
+    """Which prompt cured which failure, and how often."""
+    with opened(repo) as app:
+        found = cures(_journal(app))
+    if as_json:
+        document({"schema": SCHEMA, "prompts": [_document(cure) for cure in found]})
+        return 0
+    if not found:
+        say("no prompt about a failure has been sent yet")
+        next_command("yaoki run PLAN")
+        return 0
+    heads: tuple[str, ...] = ("pattern", "sent", "cured", "not", "rate", "prompt")
+    for words in columns([heads, *(_row(cure) for cure in found)]):
+        say(words)
+    next_command(f"yaoki prompts show {found[0].pattern}")
+    return 0
+
+
+def _journal(app: App) -> Iterator[Entry]:
+    after = 0
+    while page := app.store.journal(after=after, limit=PAGE):
+        yield from page
+        after = page[-1].seq
+
+
+def _row(cure: Cure) -> tuple[str, ...]:
+    rate = "unknown" if cure.rate is None else f"{cure.rate:.0%}"
+    return (cure.pattern, str(cure.sent), str(cure.cured), str(cure.failed), rate, cure.prompt)
+
+
+def _document(cure: Cure) -> dict[str, object]:
+    return {
+        "pattern": cure.pattern,
+        "prompt": cure.prompt,
+        "sent": cure.sent,
+        "cured": cure.cured,
+        "not_cured": cure.failed,
+        "open": cure.open,
+        "rate": cure.rate,
+    }

@@ -1,0 +1,78 @@
+"""The words that agents get: from files, changed without a restart, counted by what they cured."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.place import Place, holds, writes
+from tests.acceptance.test_agents_fall import carried, events
+
+pytestmark = pytest.mark.acceptance
+
+
+@pytest.mark.spec("7.1", "7.3", "6.9")
+def test_the_prompt_of_a_pattern_is_sent_and_its_search_is_journalled(place: Place) -> None:
+    checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
+
+    code, task, entries = carried(
+        place, {"a": [writes("a.txt", "bad\n"), writes("a.txt")]}, {}, checks=checks
+    )
+
+    assert code == 0
+    first, second = events(entries, "PROMPT_SENT")
+    assert first["path"] == ""
+    assert second["path"].endswith("steps/retry/issue/f_failed_lint-error.md")
+    assert second["steps"]
+    assert "a.txt does not hold good" in place.prompt(task, 2)
+
+
+@pytest.mark.spec("7.1", "5.8")
+def test_an_ejected_and_edited_prompt_changes_the_next_attempt(place: Place) -> None:
+    ejected = place.yaoki("prompts", "eject", "lint-error")
+    assert ejected.code == 0, ejected.err
+    file = next((place.repo / ".yaoki" / "prompts").rglob("f_failed_lint-error.md"))
+    file.write_text(file.read_text() + "\nSay it in our own words.\n")
+    checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
+
+    code, task, _ = carried(
+        place, {"a": [writes("a.txt", "bad\n"), writes("a.txt")]}, {}, checks=checks
+    )
+
+    assert code == 0
+    assert "Say it in our own words." in place.prompt(task, 2)
+
+
+@pytest.mark.spec("7.2", "2.2")
+def test_a_broken_prompt_of_the_project_is_refused_before_anything_runs(place: Place) -> None:
+    folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
+    folder.mkdir(parents=True)
+    (folder / "f_failed_lint-error.md").write_text("---\nparams: []\n---\n{{ nobodyGivesThis }}\n")
+
+    code = place.yaoki("run", place.plan(_a_plan())).code
+
+    assert code == 2
+    assert not (place.repo / ".yaoki" / "state.db").exists()
+
+
+def _a_plan() -> dict[str, object]:
+    from tests.acceptance.place import a_plan
+
+    return a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": holds("a.txt")})
+
+
+@pytest.mark.spec("7.5")
+def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
+    checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
+    carried(
+        place,
+        {"a": [writes("a.txt", "bad\n"), writes("a.txt", "worse\n"), writes("a.txt")]},
+        {},
+        checks=checks,
+    )
+
+    told = place.yaoki("stats", "prompts", "--json").document["prompts"]
+
+    assert [(p["pattern"], p["sent"], p["cured"], p["not_cured"]) for p in told] == [
+        ("lint-error", 2, 1, 1)
+    ]
+    assert "50%" in place.yaoki("stats", "prompts").out
