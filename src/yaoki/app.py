@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from yaoki.engine.pool import Pool, Stop
     from yaoki.engine.stages import Stages
     from yaoki.engine.worker import Worker
-    from yaoki.plan import Plan
+    from yaoki.plan import Asked, Known, Plan
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 BACKUP_EVERY = timedelta(minutes=10)
@@ -126,6 +126,7 @@ class App:
 
     @cached_property
     def stages(self) -> Stages:
+        from yaoki import quality
         from yaoki.agents import find_agent
         from yaoki.checks import Checks
         from yaoki.engine.stages import Room, Stages
@@ -137,10 +138,10 @@ class App:
         return Stages(
             self.workspace,
             self.processes,
-            Checks(self.processes, lease),
+            Checks(self.processes, lease, find_agent=find_agent),
             find_agent,
             self.clock,
-            lambda language: PromptTree(self.home / "prompts", language),
+            lambda spec: PromptTree(self.home / "prompts", spec.language, spec.prompts),
             StageSettings(
                 folder=self.folder,
                 host=machine_id(),
@@ -156,6 +157,7 @@ class App:
                 environment=allowed(os.environ, BASIC),
             ),
             self.store,
+            quality,
             lambda: Room(disk_free(self.home), memory_free()),
         )
 
@@ -197,6 +199,7 @@ class App:
 
     def scan(self) -> None:
         """Every heartbeat: claims of dead holders come back, backups stay fresh."""
+        self.store.database.present()
         self.store.expire(holder_dead, counted=True)
         self.back_up()
 
@@ -225,7 +228,7 @@ class App:
         """Freeze a plan as a run of this repository."""
         from yaoki.engine.control import Submission
 
-        self.check_prompts(plan)
+        self.check(plan)
         self.check_agents(plan)
         branch, commit = resolve_base(self.repository, base or plan.base)
         submission = Submission(
@@ -243,16 +246,36 @@ class App:
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
 
-    def check_prompts(self, plan: Plan) -> None:
-        """The project's own prompt files, before an agent would get them."""
+    def check(self, plan: Plan) -> None:
+        """What a plan leans on besides itself: its readers and the project's prompts."""
+        from yaoki.checks.readers import reader_defect
+
+        named = ((c.name, reader_defect(c.reader)) for c in plan.catalogue.checks.values())
+        defects = [f"checks.{name}.reader: {why}" for name, why in named if why]
+        if defects:
+            raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
+        self.check_prompts(plan)
+
+    @property
+    def known(self) -> Known:
+        """What a plan file may name besides what stands in it."""
+        from yaoki.checks.readers import extractor_names
+        from yaoki.plan import Known
+
+        return Known(extractor_names, self._prompt_defects)
+
+    def _prompt_defects(self, asked: Asked) -> Sequence[str]:
         from yaoki.core.settings import LANGUAGES
         from yaoki.prompts import check_tree
 
-        folder = self.home / "prompts"
-        patterns = {check.pattern for check in plan.catalogue.checks.values() if check.pattern}
-        defects = check_tree(folder, LANGUAGES, (*self.settings.patterns, *sorted(patterns)))
+        folder, own = self.home / "prompts", self.settings.patterns
+        return check_tree(folder, LANGUAGES, own, asked.files, asked.params)
+
+    def check_prompts(self, plan: Plan) -> None:
+        """The project's own prompt files, before an agent would get them."""
+        defects = self._prompt_defects(plan.asked)
         if defects:
-            words = f"{folder}: {len(defects)} defects in the project's own prompts"
+            words = f"{self.home / 'prompts'}: {len(defects)} defects in the project's own prompts"
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
     def check_agents(self, plan: Plan) -> None:

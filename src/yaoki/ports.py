@@ -5,12 +5,13 @@ One implementation each lives on the floor above; tests and the simulation bring
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+from yaoki.core.change import Change, Claims
 from yaoki.core.events import Event
 from yaoki.core.model import (
     AgentExit,
@@ -170,7 +171,8 @@ class Checker(Protocol):
     ) -> Finding:
         """Run one check in `worktree`; its logs go to `folder`.
 
-        `facts` hold what git checks need: commit, base, onto, changed, scope, branch.
+        `facts` hold what git checks need: commit, base, onto, changed, scope, branch; and what
+        a judge needs: goal, the findings so far, `diff` to be called, and whose attempt it is.
         `stop` is asked while it runs; true means end it at once.
         """
 
@@ -263,11 +265,19 @@ class Workspace(Protocol):
     def visit(self, task: Task, commit: str) -> None:
         """Put the task's worktree at another commit for a while; `candidate` puts it back."""
 
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        """The text files that differ between two commits."""
+
+    def pushed(self, commit: str) -> bool: ...
+
     def settle(self, task: Task, commit: str) -> tuple[str, ...]:
         """Put the worktree back at `commit`; returns the tracked files that were not as there."""
 
     def rebuild(self, task: Task) -> bool:
         """Make a missing worktree again at the work it held; true when it was missing."""
+
+    def diff(self, old: str, new: str) -> str:
+        """The difference of two commits as text, cut at a bound and saying so."""
 
     def intact(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
@@ -355,6 +365,16 @@ class Beat:
 
     lost: frozenset[TaskId]
     cancelled: frozenset[TaskId]
+
+
+class Quality(Protocol):
+    """The criteria on the diff; pure, so a module with these functions will do."""
+
+    def judge(
+        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    ) -> tuple[Finding, ...]: ...
+
+    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None: ...
 
 
 class Baselines(Protocol):

@@ -18,6 +18,7 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ RECORD_S_MAX = 60.0
 
 
 # ------------------------------------------------------------------ files
+
+
+def say(words: str) -> None:
+    """To shim.log, which lies on the same disk: when that is full, silence must do."""
+    with suppress(OSError):
+        print(words, file=sys.stderr, flush=True)
 
 
 def record(name: str, facts: dict[str, Any], *, durable: bool = True) -> None:
@@ -66,7 +73,7 @@ def record_exit(facts: dict[str, Any]) -> None:
         except OSError as error:
             if time.monotonic() > give_up:
                 raise
-            print(f"exit.json: {error}; trying again", file=sys.stderr)
+            say(f"exit.json: {error}; trying again")
             time.sleep(POLL_S_MAX)
 
 
@@ -367,7 +374,7 @@ class Watch:
         try:
             record("beat.json", beat, durable=False)
         except OSError as error:  # a full disk must not end the agent; the lock says it lives
-            print(f"beat.json: {error}", file=sys.stderr)
+            say(f"beat.json: {error}")
 
 
 def lease_stamp() -> tuple[int, int]:

@@ -138,7 +138,7 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
     binary = place.folder / "binary.yaml"
     binary.write_bytes(b"goal: \xff\xfe\n")
     unreadable = place.yaoki("validate", str(binary))
-    no_command = place.yaoki("stauts")
+    no_command = place.yaoki("statuz")
     no_option = place.yaoki("status", "--jsn")
     choice = place.yaoki("answer", "1", "maybe", "--json")
 

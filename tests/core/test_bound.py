@@ -6,7 +6,15 @@ import pytest
 
 from tests.builders import a_policy, a_spec
 from yaoki.core.bound import Bound, worst_case
-from yaoki.core.model import CONTENT, Kind, Policy, RetryRule, TaskKind
+from yaoki.core.model import (
+    CONTENT,
+    AgentSpec,
+    CheckSpec,
+    Kind,
+    Policy,
+    RetryRule,
+    TaskKind,
+)
 from yaoki.core.override import with_iterations, with_max_retries
 from yaoki.core.settings import Escalate, Limits, Retry, policy
 
@@ -31,6 +39,21 @@ def test_the_defaults() -> None:
 @pytest.mark.spec("0.4", "1.2")
 def test_a_check_task_runs_no_agent() -> None:
     assert worst_case(a_spec(kind=TaskKind.CHECK)).total == 0
+
+
+@pytest.mark.spec("0.4", "6.7")
+def test_a_judge_is_an_agent_that_runs() -> None:
+    """Three tries of each of two judges, whenever one of the attempts is verified."""
+    judges = tuple(CheckSpec(name, "judge", agent=AgentSpec("critic")) for name in "ab")
+    given = Policy(rules={}, landings_max=2, faults_max=3, deliveries_max=4)
+    checks = (CheckSpec("tests", argv=("true",)), *judges)
+
+    change = worst_case(a_spec(policy=given, checks=checks))
+    proof = worst_case(a_spec(policy=given, checks=checks, kind=TaskKind.CHECK))
+
+    assert change.judging == 2 * 3 * (1 * (1 + 2) + 3 + 4)
+    assert change.total == 1 + change.judging
+    assert proof.total == change.judging
 
 
 @pytest.mark.spec("0.4")

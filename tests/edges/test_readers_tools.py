@@ -251,6 +251,14 @@ def test_what_nobody_understands_is_kept_raw(bench: Bench) -> None:
 # ------------------------------------------------------------------ from npm
 
 
+def test_the_lock_file_of_the_tools_holds_no_address() -> None:
+    text = (TOOLS / "package-lock.json").read_text(encoding="utf-8")
+
+    assert "http" not in text
+    assert '"resolved"' not in text
+    assert text.count('"integrity"') > 100
+
+
 def installed(folder: Path) -> str:
     """Why the pinned tools are not there, or nothing.  One process installs, the others wait."""
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from tests.edges.repositories import World, a_world, git, landed, started, worked, write
+from tests.edges.repositories import (
+    World,
+    a_world,
+    conflicted,
+    git,
+    landed,
+    started,
+    worked,
+    write,
+)
 from yaoki.core.model import Task, Work
 from yaoki.ports import Candidate, Kept, Place
 from yaoki.workspace import GitWorkspace
@@ -134,6 +143,36 @@ def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Pat
     assert any(world.files(work.commit) >= {"later"} for work in world.workspace.saved())
     assert git(world.repo, "rev-list", "--count", f"{done.landed}..{head}") == "1"
     assert "new" not in world.files(head)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("0.2", "10.4")
+def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    mine = conflicted(worked(world, world.task(), lambda at: write(at, a__txt="mine\n")))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    at = Path(mine.work.worktree)
+    git(at, "merge", "-q", world.run.branch, code=1)
+    write(at, a__txt="both\n")
+    task = replace(mine, take_over=True)
+    killer = Killer(world, tmp_path)
+
+    place: Place = killer.call("prepare", world.run, task, 2)
+    killer.call("snapshot", task, 2)
+    task = replace(task, attempt=2, work=Work(base=place.base))
+    kept: Kept = killer.call("keep", world.run, task)
+    task = replace(task, work=replace(task.work, head=kept.head))
+    shutil.rmtree(at)
+    killer.call("rebuild", task)
+    found: Candidate = killer.call("candidate", world.run, task)
+    write(at, a__txt="changed by a check\n")
+    killer.call("settle", task, found.commit)
+
+    assert killer.kills > 10
+    assert (found.conflicts, found.markers) == ((), ())
+    assert (at / "a.txt").read_text() == "both\n"
+    assert git(at, "rev-parse", "HEAD") == found.commit
+    assert git(at, "status", "--porcelain") == ""
 
 
 @pytest.fixture

@@ -110,6 +110,16 @@ def test_leftovers_of_a_check_are_removed_without_a_word(world: World) -> None:
 
 
 @pytest.mark.spec("3.3")
+def test_leftovers_are_seen_even_if_the_user_hides_them_from_status(world: World) -> None:
+    git(world.repo, "config", "status.showUntrackedFiles", "no")
+    done, found, at = proving(world)
+    write(at, junk="j")
+
+    assert world.workspace.settle(done, found.commit) == ()
+    assert not (at / "junk").exists()
+
+
+@pytest.mark.spec("3.3")
 def test_a_check_that_only_looked_leaves_the_worktree_as_it_is(world: World) -> None:
     """Touched files and a refreshed index are no changes; nothing is written again."""
     done, found, at = proving(world)

@@ -1,4 +1,4 @@
-"""A person takes a conflict over: what they did in the worktree is what is proven, merge and all."""
+"""A person takes a conflict over: what they did in the worktree is proven, merge and all."""
 
 from __future__ import annotations
 

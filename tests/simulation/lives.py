@@ -16,6 +16,7 @@ from tests.simulation.world import (
     DictWorkspace,
     HandClock,
     Killed,
+    NoCriteria,
     NumberedProcesses,
     PlainAgent,
     PlainTelling,
@@ -116,6 +117,7 @@ class Life:
             lambda _: PlainTelling(),
             Settings(Path("/f"), "host", LEASE, adopt=self.adopt),
             self.real,
+            NoCriteria(),
             lambda: Room(1 << 40, 1 << 40),
         )
         self.worker = Worker(

@@ -7,12 +7,13 @@ instants at which a worker can die.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from yaoki.core.change import Change, Claims
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -221,6 +222,12 @@ class DictWorkspace:
     def visit(self, task: Task, commit: str) -> None:
         raise AssertionError("no check here is a guard")
 
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        return ()
+
+    def pushed(self, commit: str) -> bool:
+        return False
+
     def settle(self, task: Task, commit: str) -> tuple[str, ...]:
         return ()
 
@@ -232,6 +239,9 @@ class DictWorkspace:
         world.heads[name] = task.work.head
         world.worktrees[name] = dict(world.tree(task.work.head))
         return True
+
+    def diff(self, old: str, new: str) -> str:
+        raise AssertionError("nobody judges here")
 
     def intact(self, run: Run) -> str:
         return ""
@@ -340,6 +350,18 @@ class PlainTelling:
 
     def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Said:
         return Said()
+
+
+class NoCriteria:
+    """Trees of words have no syntax to break."""
+
+    def judge(
+        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    ) -> tuple[Finding, ...]:
+        return ()
+
+    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None:
+        return None
 
 
 class TreeChecker:

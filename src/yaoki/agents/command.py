@@ -29,6 +29,7 @@ ARGUMENT_BYTES_MAX = 100_000
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
+SAID_BYTES = 2_000
 NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
 # An agent that repeats its own calls this often loops; we wait better than it does.
 REPEATS_MAX = 25
@@ -100,6 +101,7 @@ class CommandAgent:
             start_fault=_our_fault(look),
             failed=result.status == "failed",
             report_bytes=size_of(folder / OUT),
+            said=mask(plain(tail(folder / OUT, SAID_BYTES)), secrets),
         )
 
     def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:

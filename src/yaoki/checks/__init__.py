@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.checks.command import check_command
+from yaoki.checks.entry import check_entry
 from yaoki.checks.files import check_files
 from yaoki.checks.git import check_git
+from yaoki.checks.judge import FindAgent, check_judge
 from yaoki.checks.runner import Runner
 from yaoki.checks.told import TRY_LATER, broken
 from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome
@@ -23,12 +25,20 @@ from yaoki.ports import Processes
 
 
 class Checks:
-    """The one `Checker`: commands in their own process tree, files and git facts by a look."""
+    """The one `Checker`: commands in their own process tree, files and git facts by a look.
+
+    `find_agent` is for judges only; without it there are none.
+    """
 
     def __init__(
-        self, processes: Processes, lease: timedelta, environ: Mapping[str, str] = os.environ
+        self,
+        processes: Processes,
+        lease: timedelta,
+        environ: Mapping[str, str] = os.environ,
+        find_agent: FindAgent | None = None,
     ) -> None:
         self._processes, self._lease, self._environ = processes, lease, environ
+        self._find_agent = find_agent
 
     def check(
         self,
@@ -41,24 +51,29 @@ class Checks:
     ) -> Finding:
         runner = Runner(self._processes, self._lease, folder.absolute(), self._environ, stop)
         try:
-            return _weighed(_look(spec, worktree.absolute(), runner, facts))
+            return _weighed(self._look(spec, worktree.absolute(), runner, facts))
         except OSError as fault:
             later = fault.errno in TRY_LATER
             return broken(spec, f"it could not run: {fault}", transient=later)
         except Fault as fault:
             return broken(spec, fault.sentence, transient=fault.transient)
 
-
-def _look(spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]) -> Finding:
-    match spec.type:
-        case "command":
-            return check_command(spec, worktree, runner, facts)
-        case "file":
-            return check_files(spec, worktree, runner)
-        case "git":
-            return check_git(spec, facts)
-        case _:
-            return broken(spec, f"there is no check of type {spec.type!r}")
+    def _look(
+        self, spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
+    ) -> Finding:
+        match spec.type:
+            case "command":
+                return check_command(spec, worktree, runner, facts)
+            case "file":
+                return check_files(spec, worktree, runner)
+            case "git":
+                return check_git(spec, facts)
+            case "judge":
+                return check_judge(spec, worktree, runner, facts, self._find_agent)
+            case "python":
+                return check_entry(spec, worktree, runner, facts)
+            case _:
+                return broken(spec, f"there is no check of type {spec.type!r}")
 
 
 def _weighed(finding: Finding) -> Finding:

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.checks.output import ERR, OUT, blank, holds, read_channel, read_tails, shown
-from yaoki.checks.readers import Reading, Seen, raw_params, read, read_file, reader_defect
+from yaoki.checks.readers import (
+    Reading,
+    Seen,
+    extract,
+    raw_params,
+    read,
+    read_file,
+    reader_defect,
+)
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
@@ -180,7 +188,9 @@ def _output(case: Case, name: str, wanted: str) -> Finding | None:
     if name == "contains":
         return None if holds(file, wanted) else _failed(case, f"its output lacks {wanted!r}")
     finding = search(case.spec, case.runner, wanted, file, "its output")
-    return None if finding is None else replace(finding, **_seen(case))
+    if finding is None:
+        return None
+    return replace(finding, **_seen(case), params=_params(case, _reading(case)))
 
 
 def _unsuccessful(case: Case) -> Finding:
@@ -191,7 +201,7 @@ def _unsuccessful(case: Case) -> Finding:
     if _NO_SPACE.search(read_tails(case.ran.folder, ())):
         return broken(case.spec, "no space left on the device", transient=True, **_seen(case))
     reading = _reading(case)
-    return _failed(case, "" if reading.understood else f"exit code {code}", reading)
+    return _failed(case, "" if reading.failures else f"exit code {code}", reading)
 
 
 def _report_says(case: Case) -> Finding | None:
@@ -226,12 +236,19 @@ def _counts(case: Case) -> Mapping[str, int]:
 def _failed(case: Case, words: str, reading: Reading | None = None) -> Finding:
     """What was read is named; else the words are followed by the last line of the output."""
     reading = _reading(case) if reading is None else reading
-    seen = {**_seen(case), "params": reading.params}
+    seen = {**_seen(case), "params": _params(case, reading)}
     if reading.failures:
         told = f"{words}; {reading.message}".removeprefix("; ")
         return failed(case.spec, told, reading.pattern, items=reading.items, **seen)
     last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
     return failed(case.spec, f"{words}: {last}" if last else words, **seen)
+
+
+def _params(case: Case, reading: Reading) -> Mapping[str, Any]:
+    """What was read, and what the plan asks for by name of an extractor."""
+    if not case.spec.extract:
+        return reading.params
+    return {**reading.params, **extract(case.spec.extract, _left(case))}
 
 
 def _reading(case: Case) -> Reading:

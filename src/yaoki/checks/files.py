@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from yaoki.checks.output import holds
+from yaoki.checks.readers import Seen, extract
 from yaoki.checks.runner import Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import bounded, broken, failed, passed
-from yaoki.core.model import CheckSpec, Finding, Item
+from yaoki.core.model import CheckSpec, Finding, Item, Outcome
 
 KNOWN = ("exists", "absent", "contains", "matches")
 
@@ -22,8 +24,18 @@ def check_files(spec: CheckSpec, worktree: Path, runner: Runner) -> Finding:
         if spec.file.get(name):
             finding = _condition(name, spec, worktree, runner)
             if finding is not None:
-                return finding
+                return _with_params(spec, finding, worktree)
     return passed(spec)
+
+
+def _with_params(spec: CheckSpec, finding: Finding, worktree: Path) -> Finding:
+    """What the plan asks to be told of this failure; of a file check that is what is missing."""
+    if not spec.extract or finding.outcome is not Outcome.FAILED:
+        return finding
+    asked = (path for name in KNOWN if spec.file.get(name) for path in _paths(name, spec))
+    missing = tuple(path for path in dict.fromkeys(asked) if not _there(worktree / path))
+    seen = Seen(None, worktree=worktree, missing=missing)
+    return replace(finding, params={**finding.params, **extract(spec.extract, seen)})
 
 
 def _defect(spec: CheckSpec) -> str:

@@ -56,16 +56,23 @@ def _ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> str:
 
 
 def _size(file: Path) -> int:
-    return file.stat().st_size if file.is_file() else 0
+    """A pipe or link in place of a log is none: opening it could block for ever."""
+    return file.stat().st_size if _plain_file(file) else 0
+
+
+def _plain_file(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
 
 
 def _head(file: Path, count: int) -> str:
+    if not _plain_file(file):
+        return ""
     with file.open("rb") as stream:
         return stream.read(count).decode("utf-8", errors="replace")
 
 
 def _tail(file: Path, count: int) -> str:
-    if not file.is_file():
+    if not _plain_file(file):
         return ""
     with file.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -77,6 +84,8 @@ def holds(file: Path, text: str) -> bool:
     """Does the file contain the text?  Read in pieces that overlap, whatever its size."""
     wanted = text.encode("utf-8")
     kept = b""
+    if not _plain_file(file):
+        return not wanted
     with file.open("rb") as stream:
         while piece := stream.read(SEARCH_BYTES):
             if wanted in kept + piece:

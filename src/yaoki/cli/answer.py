@@ -10,7 +10,7 @@ import click
 from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.render import document, line, next_command, say
-from yaoki.core.model import Choice, State
+from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA, RunView, TaskView
 
@@ -85,6 +85,8 @@ def _answer(
     app: App, task_id: TaskId, choice: Choice, words: str, check: str, *, as_json: bool
 ) -> int:
     task = app.control.answer(task_id, choice, words, check)
+    if choice is Choice.ABORT:
+        app.control.sweep(app.store.run(task.run_id))
     view = look(app, app.store.run(task.run_id))
     if as_json:
         told = {"task": task.id, "answer": choice.value, "state": task.state.value}
@@ -98,6 +100,8 @@ def _answer(
 def _follows(task: Task, choice: Choice) -> str:
     match choice:
         case Choice.RETRY:
+            if task.stage is not Stage.PREPARE:
+                return f"waiting; {task.stage.value} is repeated when a worker is free"
             return f"waiting; attempt {task.attempt + 1} starts when a worker is free"
         case Choice.DONE:
             return f"waiting; what stands in {line(task.work.worktree)} is verified like any work"

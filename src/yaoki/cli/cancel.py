@@ -39,6 +39,7 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
         run = app.store.run(found.run.id)
         if not left:
             app.closing.rests(run.id)
+        app.control.sweep(run)
         _tell(app, run, found, left, as_json=as_json)
     return 0
 

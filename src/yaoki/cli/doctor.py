@@ -177,6 +177,7 @@ def _journal(app: App) -> Line:
     """The journal must fold to the rows."""
     runs = app.store.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
+    wrong += [words for run in runs if (words := app.workspace.intact(run))]
     if wrong:
         hint = f"keep a copy of {app.store_path.parent}, and do not go on with that run"
         return Line("journal", False, f"{len(wrong)} mismatches: {wrong[0]}", hint)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.cli.door import json_option, repo_option
+from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.core.nearest import did_you_mean
 from yaoki.views import SCHEMA, PlanView, TaskBound, plan_document, plan_view, status_schema
 
 if TYPE_CHECKING:
@@ -18,30 +21,53 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 
 
-def read_plan(app: App, file: Path) -> Plan:
+def agent_option(function: Function) -> Function:
+    return click.option(
+        "--agent",
+        "agents",
+        metavar="NAME",
+        multiple=True,
+        help="Instead of the settings' agent; once more for each next one of a chain.",
+    )(function)
+
+
+def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     """The plan, or every defect at once; nothing is made or written."""
     from yaoki.plan import load_plan
 
-    return load_plan(file, app.settings)
+    if not agents:
+        return load_plan(file, app.settings, app.known)
+    for name in agents:
+        if name not in app.settings.agents:
+            near = did_you_mean(name, app.settings.agents)
+            raise click.UsageError(f"--agent: the settings have no agent {name!r}{near}")
+    plan = load_plan(file, replace(app.settings, agent=tuple(agents)), app.known)
+    if not any(agent.name in agents for spec in plan.specs for agent in spec.agents):
+        raise click.UsageError(f"--agent: {file} names its agents itself; nothing would use it")
+    return plan
 
 
 def view_of(plan: Plan) -> PlanView:
     return plan_view(plan.goal, plan.specs, plan.done_when)
 
 
-def _read(file: Path, repo: Path) -> PlanView:
+def _read(file: Path, repo: Path, agents: Sequence[str]) -> PlanView:
     from yaoki.app import App
 
-    return view_of(read_plan(App(repo.absolute()), file))
+    app = App(repo.absolute())
+    held = read_plan(app, file, agents)
+    app.check(held)
+    return view_of(held)
 
 
 @click.command()
 @click.argument("plan", metavar="PLAN", type=FILE)
+@agent_option
 @json_option
 @repo_option
-def validate(plan: Path, as_json: bool, repo: Path) -> int:
+def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Say everything that is wrong with PLAN; exit code 2 if anything is."""
-    view = _read(plan, repo)
+    view = _read(plan, repo, agents)
     if as_json:
         document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": len(view.tasks)})
     else:
@@ -52,11 +78,12 @@ def validate(plan: Path, as_json: bool, repo: Path) -> int:
 
 @click.command()
 @click.argument("plan", metavar="PLAN", type=FILE)
+@agent_option
 @json_option
 @repo_option
-def plan(plan: Path, as_json: bool, repo: Path) -> int:
+def plan(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Show the tasks of PLAN and how often agents can run for them at worst."""
-    view = _read(plan, repo)
+    view = _read(plan, repo, agents)
     if as_json:
         document(plan_document(view))
     else:

@@ -29,6 +29,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.command()
 @click.argument("plan", metavar="PLAN", type=plans.FILE)
 @click.option("--base", metavar="BRANCH", default="", help="Start from this branch.")
+@plans.agent_option
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the report at the end.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
@@ -37,6 +38,7 @@ SLOTS = click.IntRange(1, 1000)
 def run(
     plan: Path,
     base: str,
+    agents: tuple[str, ...],
     parallel: int | None,
     quiet: bool,
     dry_run: bool,
@@ -45,7 +47,7 @@ def run(
 ) -> int:
     """Carry PLAN to a proven end; returns when everything rests."""
     with opened(repo, create=True) as app:
-        held = plans.read_plan(app, plan)
+        held = plans.read_plan(app, plan, agents)
         view = plans.view_of(held)
         if dry_run:
             document(plan_document(view)) if as_json else plans.show(view)

@@ -7,17 +7,32 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 from yaoki.core.model import CheckSpec, Finding, Item, Outcome
 from yaoki.core.wire import to_data
 
 KNOWN = "known"
+RAW = ("errorOutput", "stdout", "stderr")
+# What the readers of checks make of an output, one entry for each item.
+LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
+COUNT = "failureCount"
 
 
 def command_key(spec: CheckSpec) -> str:
     """The same command under the same conditions has the same key, whatever the check is called."""
-    parts = (spec.type, spec.argv, spec.shell, spec.path, spec.file, spec.git, spec.success)
-    text = json.dumps(to_data([*parts, spec.cwd, dict(spec.env)]), sort_keys=True)
+    parts = (
+        spec.type,
+        spec.argv,
+        spec.shell,
+        spec.path,
+        spec.file,
+        spec.git,
+        spec.success,
+        spec.reader,
+    )
+    more = (spec.cwd, dict(spec.env), spec.entry, spec.options)
+    text = json.dumps(to_data([*parts, *more]), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -39,7 +54,21 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
         params = {**now.params, KNOWN: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
     words = f"{len(blamed)} failures are this task's: {_told(blamed[0])}"
-    return replace(now, message=words, items=blamed, params={**now.params, KNOWN: list(known)})
+    params = {**_only(now, blamed), KNOWN: list(known)}
+    if not known:
+        return replace(now, message=words, items=blamed, params=params)
+    # The raw output speaks of old failures too, so only the named new ones go back to the agent.
+    named = {key: held for key, held in params.items() if key not in RAW}
+    return replace(now, message=words, items=blamed, params=named, output="")
+
+
+def _only(now: Finding, blamed: Sequence[Item]) -> dict[str, Any]:
+    """The params without what is not blamed; readers list the same faults in the same order."""
+    kept = [at for at, item in enumerate(now.items) if item in blamed]
+    whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
+    lists = {name: [value[at] for at in kept] for name, value in whole.items()}
+    count = {COUNT: len(kept)} if COUNT in now.params else {}
+    return {**now.params, **lists, **count}
 
 
 def _told(item: Item) -> str:

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from yaoki.core.model import CONTENT, Kind, Policy, Spec, TaskKind
+from yaoki.core.model import CONTENT, JUDGE_TRIES_MAX, Kind, Policy, Spec, TaskKind
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """`content` runs answer for the work; `repeats` are runs that failed through no fault of it."""
+    """`content` runs answer for the work; `repeats` are runs that failed through no fault of it.
+
+    `judging` are the runs of agents that judge.
+    """
 
     content: int
     repeats: int
     interruptions: int
+    judging: int = 0
 
     @property
     def total(self) -> int:
-        return self.content + self.repeats + self.interruptions
+        return self.content + self.repeats + self.interruptions + self.judging
 
 
 def worst_case(spec: Spec) -> Bound:
     """Agent runs without a person's answer; each answer grants as many again."""
+    runs = _runs(spec.policy)
+    judging = _judging(spec, runs.total)
     if spec.kind is TaskKind.CHECK:
-        return Bound(0, 0, 0)
-    policy = spec.policy
+        return Bound(0, 0, 0, judging)
+    return replace(runs, judging=judging)
+
+
+def _judging(spec: Spec, attempts: int) -> int:
+    """Every attempt is verified, again each time the run branch moved, and after faults of ours."""
+    policy, judges = spec.policy, sum(check.agent is not None for check in spec.checks)
+    again = policy.faults_max + policy.deliveries_max
+    return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landings_max) + again)
+
+
+def _runs(policy: Policy) -> Bound:
     content = 1 + min(policy.content_retries_max, sum(_most(policy, kind) for kind in CONTENT))
     others = set(policy.rules) - CONTENT - {Kind.LOST}
     repeats = sum(_most(policy, kind) for kind in others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from yaoki.core.fingerprint import fingerprint
 from yaoki.core.model import (
@@ -19,6 +20,8 @@ from yaoki.core.model import (
 )
 
 OUTPUT_KEPT = 6000
+# Patterns that say the work is not whole, rather than not good.
+UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
 UNDELIVERED = "UNDELIVERED"
 
 
@@ -193,9 +196,25 @@ def _said(exit_: AgentExit) -> str:
     return lines[-1] if lines else "no reason given"
 
 
+def _together(verdict: Verdict) -> Finding | None:
+    """Everything that stopped the verdict as one finding, so that one try can mend all of it."""
+    stopped = [finding for finding in verdict.findings if not finding.settled]
+    if len(stopped) < 2:
+        return verdict.failing
+    params: dict[str, Any] = {}
+    for finding in reversed(stopped):
+        params.update(finding.params)
+    return replace(
+        stopped[0],
+        message="; ".join(finding.message for finding in stopped),
+        items=tuple(item for finding in stopped for item in finding.items),
+        params=params,
+    )
+
+
 def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     """Why a verdict did not pass."""
-    finding = verdict.failing
+    finding = _together(verdict)
     if finding is None:
         return failed(Kind.QUALITY_FAILURE, "nothing was proven: no check passed")
     if finding.outcome is Outcome.BROKEN:
@@ -231,7 +250,7 @@ def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:
 
 
 def _of_finding(finding: Finding) -> Failure:
-    kind = Kind.INCOMPLETE if finding.pattern == "no-change" else Kind.QUALITY_FAILURE
+    kind = Kind.INCOMPLETE if finding.pattern in UNFINISHED else Kind.QUALITY_FAILURE
     if finding.on_failure is OnFailure.ABORT:
         # The plan says that no further try may follow this check's failure.
         kind = Kind.ESCALATE_REQUIRED

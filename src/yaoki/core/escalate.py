@@ -133,7 +133,8 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     first = FATAL[failure.code].actions[:1] if failure.code in FATAL else ()
     found = [*first, f'yaoki answer {task.id} retry "words for the agent"']
     if Choice.DONE in _choices(task, failure):
-        found.append(f"work in {task.work.worktree}, then: yaoki answer {task.id} done")
+        merge = f" (git merge yaoki/{task.run_id})" if failure.kind is Kind.CONFLICT else ""
+        found.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         found.append(f"yaoki answer {task.id} waive --check {failure.check}")
     found.append(f"yaoki answer {task.id} abort")

@@ -175,6 +175,19 @@ class AttemptStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptSent:
+    """The agent was started with these words; it is never started again for this attempt."""
+
+    NAME: ClassVar[str] = "PROMPT_SENT"
+    kind: str = ""
+    pattern: str = ""
+    path: str = ""
+    steps: tuple[str, ...] = ()
+    fault: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AgentFinished:
     NAME: ClassVar[str] = "AGENT_FINISHED"
     exit: AgentExit
@@ -301,6 +314,7 @@ Event = (
     | LeaseExpired
     | Released
     | AttemptStarted
+    | PromptSent
     | AgentFinished
     | Judged
     | LandRefused

@@ -23,6 +23,7 @@ from yaoki.core.events import (
     LandRefused,
     LeaseExpired,
     Note,
+    PromptSent,
     Released,
     RetryDecided,
     Submitted,
@@ -64,7 +65,7 @@ def legal(task: Task, event: Event) -> bool:
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):
             return active and task.stage is Stage.PREPARE and attempt == task.attempt + 1
-        case AgentFinished():
+        case PromptSent() | AgentFinished():
             return active and task.stage is Stage.WORK
         case Judged(passed=passed, commit=commit):
             return active and task.stage is Stage.VERIFY and (bool(commit) or not passed)
@@ -113,6 +114,8 @@ def evolve(task: Task, event: Event) -> Task:
             return _returned(task, deliveries=0)
         case AttemptStarted():
             return _started(task, event)
+        case PromptSent():
+            return replace(task, work=replace(task.work, started=True))
         case AgentFinished():
             return _finished(task, event)
         case Judged():

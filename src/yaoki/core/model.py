@@ -14,8 +14,17 @@ TaskId = NewType("TaskId", str)
 # The task that proves a plan's done_when; later proofs of the same run are numbered.
 DONE_WHEN = "done_when"
 
+# How often a judge is asked about one commit before a person decides.
+JUDGE_TRIES_MAX = 3
+
+# The group of entry points by which installed packages bring checks of their own.
+CHECK_ENTRY_POINTS = "yaoki.checks"
+
 # What must hold of any change, whatever the plan checks; a person may waive each by its name.
-BUILT_IN = ("scope", "mass-deletion", "conflict-markers", "test-integrity")
+BUILT_IN = (
+    *("scope", "mass-deletion", "conflict-markers", "test-integrity"),
+    *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
+)
 
 
 @unique
@@ -164,10 +173,12 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One thing that must hold.  `type` is `command`, `file` or `git`.
+    """One thing that must hold.  `type` is `command`, `file`, `git`, `judge` or `python`.
 
     `argv` or `shell` for a command; `file` maps exists/absent/contains/matches; `git` is
-    clean, scope, pushed or merged.
+    clean, scope, pushed or merged.  `extract` names what makes which param of a failure.
+    `agent` judges by what `ask` says counts; `entry` names a function of an installed package,
+    called with `options`.
     """
 
     name: str
@@ -187,6 +198,22 @@ class CheckSpec:
     reader: str = ""
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
+    extract: Mapping[str, str] = field(default_factory=dict)
+    agent: AgentSpec | None = None
+    ask: str = ""
+    entry: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFiles:
+    """Which files hold the words about a task's failures; empty: the usual ones.
+
+    `stem` is their folder, part by part; `names` gives a pattern its edition and adaptation.
+    """
+
+    stem: tuple[str, ...] = ()
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +255,11 @@ class Spec:
     fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False
     allow_weaker_tests: bool = False
+    quality: tuple[str, ...] = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
     phase: str = ""
     language: str = "en"
     budget: Mapping[str, float] = field(default_factory=dict)
+    prompts: PromptFiles = field(default_factory=PromptFiles)
 
 
 # ------------------------------------------------------------------ what was seen
@@ -296,7 +325,8 @@ class AgentExit:
 
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
     tail of its error channel; `question` what it asked.  `failed`: its own note says so.
-    `start_fault`: this machine could not start it.  `report_bytes`: what it said on its output.
+    `start_fault`: this machine could not start it.  `report_bytes`: how much it said on its
+    output; `said`: the end of it.
 
     `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
     reach), session (the conversation is gone), request (refused as malformed), notfound,
@@ -320,6 +350,7 @@ class AgentExit:
     start_fault: bool = False
     failed: bool = False
     report_bytes: int = 0
+    said: str = ""
 
     @property
     def clean(self) -> bool:
@@ -395,6 +426,7 @@ class Work:
     host: str = ""
     tree: str = ""
     guards: Mapping[str, str] = field(default_factory=dict)
+    started: bool = False
     changed: int = 0
     refused: int = 0
     exit: AgentExit | None = None

@@ -134,4 +134,8 @@ def _command(check: CheckSpec) -> str:
         return f"`{' '.join(check.argv)}`"
     if check.git:
         return f"git {check.git}"
+    if check.entry:
+        return f"a check of an installed package, {check.entry!r}"
+    if check.agent:
+        return f"another agent judges whether this holds:\n{fence(check.ask.strip())}"
     return f"file {check.path} " + ", ".join(f"{k} {v}" for k, v in check.file.items())

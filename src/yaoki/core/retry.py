@@ -156,16 +156,19 @@ def _limit(task: Task, failure: Failure, policy: Policy) -> Decision | None:
     content = task.counts.content - task.forgiven.content
     if current >= most:
         said = f"retry count {current} >= maximum {most} for {kind}"
-        return _no(failure, current, most, "5.1", said, f"retry.max_retries above {most}")
+        return _no(failure, current, most, "5.1", said, f"max_retries above {most}")
     if kind in CONTENT and content >= policy.content_retries_max:
         most = policy.content_retries_max
         said = f"{content + 1} failures of the content; {most} retries allowed over all its kinds"
-        return _no(failure, content, most, "4.6", said, f"retry.max_retries above {most}")
+        return _no(failure, content, most, "4.6", said, f"max_retries above {most}")
     if kind is not Kind.LOST and task.spent_total + 1 >= policy.total_attempts_max:
         most = policy.total_attempts_max
         said = f"{task.spent_total + 1} failed attempts in total; {most} allowed"
         return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
     return None
+
+
+_RULE = {"continue": "5.1", "park": "5.4"}
 
 
 def _again(
@@ -188,7 +191,7 @@ def _again(
         current,
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
-        {"continue": "5.1", "park": "5.4"}.get(strategy, "4.6"),
+        "3.7" if failure.kind is Kind.LOST else _RULE.get(strategy, "4.6"),
         f"a {failure.kind} count of {most} would ask a person{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,

@@ -192,7 +192,7 @@ def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
         return {key: to_data(held) for key, held in event.data.items()}
     if isinstance(event, events.Submitted):
         return {"n": event.n, "spec": spec_to_data(event.spec, catalogue)}
-    if isinstance(event, events.RetryDecided | events.EscalateDecided):
+    if isinstance(event, events.RetryDecided | events.EscalateDecided | events.PromptSent):
         # People and tools read these by name, so no field is left out, default or not.
         return {field.name: to_data(getattr(event, field.name)) for field in fields(event)}
     data: dict[str, Any] = to_data(event)

@@ -198,6 +198,9 @@ class Control:
         if run.cancel_wanted:
             raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
         self._refuse_standing(task)
+        strayed = self._workspace.intact(run)
+        if strayed and not task.undo_wanted:
+            raise NotNow(strayed, hint=f"git log --oneline {run.branch}")
         if not task.undo_wanted:
             # Durable before the branch moves: a kill in between is seen, and this is repeated.
             self._store.amend(task_id, lambda _: (UndoRequested(task.landed),))
@@ -206,7 +209,13 @@ class Control:
             f"{task.spec.name} was undone on {run.branch}. Try again or abort?",
             (Choice.RETRY, Choice.ABORT),
         )
-        task = self._store.amend(task_id, lambda _: (Undone(head, question),))
+
+        def undone(now: Task) -> Sequence[Event]:
+            if now.state is not State.DONE:
+                raise NotNow(f"{now.id} was undone by somebody else", hint=f"yaoki why {now.id}")
+            return (Undone(head, question),)
+
+        task = self._store.amend(task_id, undone)
         self._reopen(run.id)
         return task
 

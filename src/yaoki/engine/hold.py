@@ -6,16 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from yaoki.core.events import Event
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
 
-    `note` writes down what a person may want to know while the stage still runs.
+    `note` writes down what a person may want to know while the stage still runs, `record` what
+    the next carrier must know if this one dies.
     """
 
     why: Callable[[], str]
     note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
+    record: Callable[[Event], None] = lambda _: None
 
     def warn(self, words: str) -> None:
         self.note("WARNING", {"message": words})

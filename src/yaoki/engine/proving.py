@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.core.baseline import KNOWN, command_key, weigh
-from yaoki.core.model import CheckSpec, Finding, Item, Outcome, Run, Task, TaskKind
+from yaoki.core.change import Claims
+from yaoki.core.model import DONE_WHEN, CheckSpec, Finding, Item, Outcome, Run, Task, TaskKind
 from yaoki.core.scope import outside
 from yaoki.engine.hold import Hold
-from yaoki.ports import Baselines, Candidate, Checker, Workspace
+from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
 Facts = Mapping[str, Any]
 
@@ -19,15 +20,38 @@ Facts = Mapping[str, Any]
 class Proving:
     """Asked by the verify stage."""
 
-    def __init__(self, workspace: Workspace, checker: Checker, baselines: Baselines) -> None:
+    def __init__(
+        self, workspace: Workspace, checker: Checker, baselines: Baselines, quality: Quality
+    ) -> None:
         self._workspace, self._checker, self._baselines = workspace, checker, baselines
+        self._quality = quality
 
     def findings(
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
     ) -> tuple[Finding, ...]:
         """Everything that was found; what goes too far is not checked any further."""
-        strayed = tuple(_built_in(task, candidate))
+        strayed = tuple(_built_in(task, candidate)) or self._criteria(task, candidate)
         return strayed or tuple(self._checked(run, task, candidate, home, hold))
+
+    def _criteria(self, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
+        """The quality of the change itself, before any command is asked about it."""
+        if task.spec.kind is TaskKind.CHECK or not candidate.changed:
+            return ()
+        changes = self._workspace.changes(candidate.onto, candidate.commit)
+        worktree = Path(task.work.worktree)
+        claims = Claims(
+            files_expected=tuple(c.path for c in task.spec.checks if c.file.get("exists")),
+            said=task.work.exit.said if task.work.exit else "",
+            kind=task.spec.kind,
+            report="" if task.spec.kind is not TaskKind.REPORT else "told",
+        )
+        judged = self._quality.judge(changes, claims, exists=lambda p: _inside(worktree, p))
+        found = [f for f in judged if f.check in task.spec.quality]
+        if not task.spec.allow_weaker_tests:
+            programs = [word for check in task.spec.checks for word in _programs(check)]
+            weaker = self._quality.weakened(changes, programs)
+            found += [weaker] if weaker is not None else []
+        return tuple(f for f in found if f.check not in task.waivers)
 
     def _checked(
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
@@ -35,13 +59,21 @@ class Proving:
         """In order; the first failing required check stops the list."""
         if task.spec.kind is TaskKind.REPORT:
             yield self._reported(task, candidate)
-        facts = _facts(run, task, candidate)
+        told: list[Finding] = []
+        # A judge of the run branch looks at the whole run, for a check changes nothing itself.
+        old = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
+        asked = any(spec.git == "pushed" for spec in task.spec.checks)
+        pushed = self._workspace.pushed(task.work.head) if asked and task.work.head else None
+        fixed = _facts(run, task, candidate, pushed)
+        fixed["diff"] = lambda: self._workspace.diff(old, candidate.commit)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:
                 yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
                 continue
+            facts = {**fixed, "findings": tuple(told)}
             finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
             finding = self._only_looked(task, finding, facts)
+            told.append(finding)
             yield finding
             if not finding.settled:
                 return
@@ -103,8 +135,27 @@ class Proving:
         return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
 
 
-def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
+def _inside(worktree: Path, path: str) -> bool:
+    """Is this path of the repository there?  One that leads elsewhere is not."""
+    place = (worktree / path).resolve()
+    return place.is_relative_to(worktree.resolve()) and place.exists()
+
+
+def _programs(check: CheckSpec) -> tuple[str, ...]:
+    """The scripts a check starts; the files it only looks at are the task's own business."""
+    words = check.argv or tuple(check.shell.split())
+    shell = words[:1] in {("sh",), ("bash",)}
+    return words[1:2] if shell else words[:1]
+
+
+def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> dict[str, Any]:
     return {
+        "run": task.run_id,
+        "task": task.id,
+        "task_name": task.spec.name,
+        "attempt": task.attempt,
+        "epoch": task.epoch,
+        "goal": run.goal if task.spec.name.startswith(DONE_WHEN) else task.spec.goal,
         "commit": candidate.commit,
         "base": task.work.base,
         "onto": candidate.onto,
@@ -113,7 +164,7 @@ def _facts(run: Run, task: Task, candidate: Candidate) -> Mapping[str, Any]:
         "branch": run.branch,
         "dirty": (),
         "merged": True,
-        "pushed": None,
+        "pushed": pushed,
     }
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from yaoki.core.events import (
     Conflicted,
@@ -18,11 +17,12 @@ from yaoki.core.events import (
     Lost,
     Moved,
     Prepared,
+    PromptSent,
     Report,
     Verified,
     Worked,
 )
-from yaoki.core.model import AgentExit, Failure, Kind, Run, Task, Verdict
+from yaoki.core.model import AgentExit, Failure, Kind, Run, Spec, Task, Verdict
 from yaoki.core.prompt import Prompt, clip_bytes, compose
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.proving import Proving
@@ -36,6 +36,7 @@ from yaoki.ports import (
     Look,
     Order,
     Processes,
+    Quality,
     Telling,
     Told,
     Workspace,
@@ -83,9 +84,10 @@ class Stages:
         checker: Checker,
         find_agent: Callable[[str], Agent],
         clock: Clock,
-        telling: Callable[[str], Telling],
+        telling: Callable[[Spec], Telling],
         settings: Settings,
         baselines: Baselines,
+        quality: Quality,
         room: Callable[[], Room],
     ) -> None:
         self._workspace = workspace
@@ -94,7 +96,7 @@ class Stages:
         self._clock = clock
         self._telling = telling
         self._settings = settings
-        self._proving = Proving(workspace, checker, baselines)
+        self._proving = Proving(workspace, checker, baselines, quality)
         self._room = room
 
     def folder(self, task: Task, attempt: int) -> Path:
@@ -108,6 +110,9 @@ class Stages:
         if fault is not None:
             return fault
         self._workspace.open_run(run)
+        strayed = self._workspace.intact(run)
+        if strayed:
+            return Faulted(strayed, transient=False)
         attempt = task.attempt + 1
         place = self._workspace.prepare(run, task, attempt)
         if place.fresh or not self._is_set_up(task, place.worktree):
@@ -212,6 +217,8 @@ class Stages:
                 return Interrupted("cancelled by a person before the agent was started")
             if task.work.host != self._settings.host:
                 return Lost("the attempt was started on another machine, which is gone")
+            if task.work.started:
+                return Lost("the agent was started, and nothing is left of its folder")
             self._start(task, folder, hold)
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
@@ -240,29 +247,29 @@ class Stages:
             environment={"YAOKI_TASK_NAME": task.spec.name, "YAOKI_RUN": task.run_id},
         )
         self._processes.start(folder, self._find_agent(task.agent.preset).launch(order))
-        hold.note("PROMPT_SENT", {**told, "bytes": len(prompt.text.encode())})
-        if prompt.fault or told["fault"]:
-            hold.note("PROMPT_FAULT", {"fault": prompt.fault or told["fault"]})
+        hold.record(replace(told, bytes=len(prompt.text.encode())))
+        if prompt.fault or told.fault:
+            hold.note("PROMPT_FAULT", {"fault": prompt.fault or told.fault})
 
-    def prompt(self, task: Task) -> tuple[Prompt, dict[str, Any]]:
+    def prompt(self, task: Task) -> tuple[Prompt, PromptSent]:
         """The words for the next attempt, and where those about its failure come from."""
         said: list[Told] = []
 
         def tell(failure: Failure, hints: Mapping[Kind, str]) -> str:
-            said.append(self._telling(task.spec.language).tell(failure, hints))
+            said.append(self._telling(task.spec).tell(failure, hints))
             return said[-1].text
 
         made = compose(task, tell)
         told = said[-1] if said else None
         feedback = task.feedback
-        facts = {
-            "kind": feedback.kind.value if feedback else "",
-            "pattern": feedback.pattern if feedback else "",
-            "path": told.path if told else "",
-            "steps": list(told.steps) if told else [],
-            "fault": told.fault if told else "",
-        }
-        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max)), facts
+        sent = PromptSent(
+            kind=feedback.kind.value if feedback else "",
+            pattern=feedback.pattern if feedback else "",
+            path=told.path if told else "",
+            steps=tuple(told.steps) if told else (),
+            fault=told.fault if told else "",
+        )
+        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max)), sent
 
     def _idles(self, agent: Agent, folder: Path) -> str:
         """Why an agent that still runs should be ended: it asks, or waits longer than we allow."""
@@ -318,6 +325,10 @@ class Stages:
     # -------------------------------------------------------------- verify
 
     def verify(self, run: Run, task: Task, hold: Hold) -> Report:
+        strayed = self._workspace.intact(run)
+        if strayed:
+            # Somebody else moved the branch: what would be proven on it is not what was landed.
+            return Faulted(strayed, transient=False)
         if self._workspace.rebuild(task):
             fault = self._set_up(task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:

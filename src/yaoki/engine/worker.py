@@ -11,6 +11,7 @@ from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.events import (
+    Event,
     Faulted,
     Interrupted,
     LandedOn,
@@ -75,7 +76,11 @@ class Worker:
     def carry(self, task: Task, hold: Hold) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
         run = self._store.run(task.run_id)
-        hold = replace(hold, note=lambda name, data: self._note(task, name, data))
+        hold = replace(
+            hold,
+            note=lambda name, data: self._note(task, name, data),
+            record=lambda event: self._record(task, event),
+        )
         try:
             while task.lease is not None:
                 task = self._step(run, task, task.lease, hold)
@@ -101,6 +106,8 @@ class Worker:
         """What the stage saw; our own troubles become faults, never the agent's failure."""
         used = task.counts.deliveries - task.forgiven.deliveries
         if used >= task.spec.policy.deliveries_max:
+            # Nothing runs for a task that asks a person.
+            self._stages.end_leftovers(task)
             words = f"given to a worker {used} times, and it never came back"
             return Faulted(words, transient=False, code=UNDELIVERED)
         if task.cancel_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
@@ -109,15 +116,15 @@ class Worker:
         try:
             return self._pieces[task.stage](run, task, hold)
         except Fault as fault:
-            return Faulted(fault.sentence, fault.transient, fault.code)
+            return Faulted(_told(fault), fault.transient, fault.code)
         except GitFailed as failed:
-            return Faulted(failed.sentence, transient=failed.transient)
+            return Faulted(_told(failed), transient=failed.transient)
         except (StoreError, LeaseLost):
             raise
         except WorkspaceError as failed:
-            return Faulted(failed.sentence, transient=False)
+            return Faulted(_told(failed), transient=False)
         except YaokiError as refused:
-            return Faulted(refused.sentence, transient=False)
+            return Faulted(_told(refused), transient=False)
         except OSError as error:
             return _of_os(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
@@ -134,8 +141,17 @@ class Worker:
         if warning:
             self._note(task, "WARNING", {"message": warning})
 
+    def _record(self, task: Task, event: Event) -> None:
+        assert task.lease is not None, f"{task.id} is not held"
+        self._store.record(task.lease, lambda _: (event,))
+
     def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
         self._store.note(task.run_id, name, data, task.id, task.attempt)
+
+
+def _told(error: YaokiError) -> str:
+    """With its remedy: the person who is asked needs both."""
+    return f"{error.sentence} (remedy: {error.hint})" if error.hint else error.sentence
 
 
 def _of_os(error: OSError) -> Faulted:

@@ -6,17 +6,20 @@ The reader and its models are imported when a plan is read, so that other comman
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from yaoki.core.settings import Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
-from yaoki.plan.value import Plan
+from yaoki.plan.value import Asked, Known, Plan
 
-__all__ = ["Plan", "check_settings", "load_plan", "parse_plan", "plan_schema"]
+__all__ = ["Asked", "Known", "Plan", "check_settings", "load_plan", "parse_plan", "plan_schema"]
+
+NOTHING = Known()
 
 
-def load_plan(path: Path, settings: Settings) -> Plan:
+def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
     """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
     from yaoki.plan.source import BYTES_MAX
 
@@ -35,14 +38,14 @@ def load_plan(path: Path, settings: Settings) -> Plan:
         column = fault.start - raw.rfind(b"\n", 0, fault.start)
         defect = f"{path}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
         raise _refused(str(path), [defect]) from fault
-    return parse_plan(text, str(path), settings)
+    return parse_plan(text, str(path), settings, known)
 
 
-def parse_plan(text: str, name: str, settings: Settings) -> Plan:
-    """The plan in a text; `name` stands before each defect."""
+def parse_plan(text: str, name: str, settings: Settings, known: Known = NOTHING) -> Plan:
+    """The plan in a text, native or a steps registry; `name` stands before each defect."""
     from yaoki.plan.build import build
-    from yaoki.plan.draft import draft
-    from yaoki.plan.rules import judge
+    from yaoki.plan.native import read_native
+    from yaoki.plan.registry import read_registry, recognised
     from yaoki.plan.source import read
 
     raw, defects = read(text, name)
@@ -50,11 +53,13 @@ def parse_plan(text: str, name: str, settings: Settings) -> Plan:
         defects.note((), "the plan is empty", (1, 1))
     if raw is None:
         raise _refused(name, defects.lines(), len(defects.found))
-    made = draft(raw, settings, defects)
-    judge(made)
-    if number := len(defects.found) + len(made.below.found):
-        raise _refused(name, (*defects.lines(), *made.below.lines()), number)
-    return build(made, text)
+    form = read_registry if recognised(raw) else read_native
+    made = form(raw, settings, defects, known)
+    prompts = known.prompts(made.asked)
+    below = made.draft.below
+    if number := len(defects.found) + len(below.found) + len(prompts):
+        raise _refused(name, (*defects.lines(), *below.lines(), *prompts), number)
+    return made.finish(replace(build(made.draft, text), asked=made.asked))
 
 
 def _refused(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:

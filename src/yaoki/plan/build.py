@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from yaoki.core.model import (
@@ -20,6 +21,8 @@ from yaoki.plan.model import AgentModel, CheckModel, TaskModel
 from yaoki.plan.order import needs_of
 from yaoki.plan.value import Plan
 
+# Every other check is a command.
+WAYS = ("file", "git", "judge", "python")
 CHECK_TIMEOUT = timedelta(minutes=10)
 _OVERRIDES = ("retry", "max_iterations", "budget")
 
@@ -48,11 +51,18 @@ def _checks(draft: Draft) -> dict[str, CheckSpec]:
     used = set(draft.plan.done_when)
     for placed in draft.tasks:
         used.update(draft.checks_of(placed.task))
-    return {name: check_spec(name, c) for name, c in draft.checks.items() if name in used}
+    return {name: _judged(draft, name, c) for name, c in draft.checks.items() if name in used}
+
+
+def _judged(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
+    """A check with the agent that judges, if it is a judge's."""
+    made, judge = check_spec(name, check), check.judge.agent
+    return replace(made, agent=agent_spec(judge, draft.agents[judge])) if judge else made
 
 
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
     used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
+    used.update(check.agent.name for check in _checks(draft).values() if check.agent)
     return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
 
 
@@ -72,7 +82,7 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
     asked = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
     return CheckSpec(
         name=name,
-        type=next((way for way in ("file", "git") if check.given(way)), "command"),
+        type=next((way for way in WAYS if check.given(way)), "command"),
         argv=tuple(check.run),
         shell=check.shell,
         path=check.file.path,
@@ -84,9 +94,13 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         on_failure=OnFailure(check.on_failure),
         timeout=check.timeout or CHECK_TIMEOUT,
         baseline=check.baseline,
+        reader=check.reader,
         rerun=check.rerun,
         cwd=check.cwd,
         env=dict(check.env),
+        ask=check.judge.ask.strip(),
+        entry=check.python,
+        options=dict(check.options),
     )
 
 
@@ -126,6 +140,7 @@ def _spec(
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
         allow_weaker_tests=task.allow_weaker_tests,
+        quality=tuple(task.quality if task.given("quality") else draft.plan.quality),
         phase=placed.phase,
         language=_language(draft),
         budget={"attempts": float(task.budget.attempts)} if task.budget.attempts else {},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from yaoki.core.settings import Settings
 from yaoki.plan.defects import Defects, Path
 from yaoki.plan.model import AgentModel, CheckModel, PlanModel, TaskModel
 from yaoki.plan.shape import Model, shaped
+from yaoki.plan.value import Asked, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,11 @@ class Placed:
     task: TaskModel
     phase: str = ""
     final: bool = False
+    # Where another format has a key of ours.
+    spelt: Mapping[str, Path] = field(default_factory=dict)
 
-    def at(self, *parts: str | int) -> Path:
-        return (*self.path, *parts)
+    def at(self, key: str = "", *parts: str | int) -> Path:
+        return (*self.path, *self.spelt.get(key, (key,) if key else ()), *parts)
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class Draft:
     agent_names: frozenset[str]
     check_names: frozenset[str]
     used: set[tuple[str, str]] = field(default_factory=set)
+    no_agent: str = "no agent: name one here, or give the plan a default with agent:"
 
     def refer(self, sort: str, path: Path, word: str, known: Set[str]) -> None:
         """Note that `word` is used; a defect unless it is known."""
@@ -70,8 +74,25 @@ class Draft:
         return task.agent or self.plan.agent or list(self.settings.agent)
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A judged draft, what it asks of the prompt files, and what its format adds to the plan."""
+
+    draft: Draft
+    asked: Asked
+    finish: Callable[[Plan], Plan] = lambda plan: plan
+
+
 def draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
     plan = shaped(PlanModel, raw, defects)
+    tasks = sorted(_placed(plan), key=lambda one: (one.final, defects.place(one.path)))
+    return drafted(plan, tasks, settings, defects)
+
+
+def drafted(
+    plan: PlanModel, tasks: Sequence[Placed], settings: Settings, defects: Defects
+) -> Draft:
+    """The plan with the settings' agents and checks below it."""
     below = Defects(settings.source)
     agents = _shaped_all(AgentModel, settings.agents, below, "agents")
     checks = _shaped_all(CheckModel, settings.checks, below, "checks")
@@ -82,7 +103,7 @@ def draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
         below=below,
         agents={**agents, **plan.agents},
         checks={**checks, **plan.checks},
-        tasks=tuple(sorted(_placed(plan), key=lambda one: (one.final, defects.place(one.path)))),
+        tasks=tuple(tasks),
         agent_names=_names(defects, below, "agents", {**agents, **plan.agents}),
         check_names=_names(defects, below, "checks", {**checks, **plan.checks}),
     )

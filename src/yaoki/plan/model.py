@@ -142,8 +142,22 @@ class FileModel(Strict):
     matches: Regex = Field("", description="it matches this pattern")
 
 
+Criterion = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+
+
+def all_criteria() -> list[Criterion]:
+    return ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+
+
+class JudgeModel(Strict):
+    """Another agent that looks at the work."""
+
+    agent: str = Field("", description="the name of an agent")
+    ask: str = Field("", description="what counts, in words for the judge")
+
+
 class CheckModel(Strict):
-    """One thing that must hold: a command, a file, or a state of git."""
+    """One thing that must hold: a command, a file, a state of git, a judge or a package's check."""
 
     run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
     shell: str = Field("", description="one line of shell")
@@ -151,6 +165,9 @@ class CheckModel(Strict):
     git: Literal["clean", "scope", "pushed", "merged", ""] = Field(
         "", json_schema_extra={"enum": ["clean", "scope", "pushed", "merged"]}
     )
+    judge: JudgeModel = Field(default_factory=JudgeModel)
+    python: str = Field("", description="an entry point of the group yaoki.checks")
+    options: dict[str, Any] = Field({}, description="what the entry point is called with")
     success: Success = Field(
         "exitCode:0", description="exitCode:N, empty, contains:TEXT or matches:REGEX"
     )
@@ -163,6 +180,7 @@ class CheckModel(Strict):
     baseline: Literal["strict", "known"] = Field(
         "strict", description="strict: all must pass; known: failures of the base are not blamed"
     )
+    reader: str = Field("", description="who reads its output; found by the command unless said")
     rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
     cwd: Inside = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
@@ -194,6 +212,10 @@ class TaskModel(Strict):
     fixes: list[str] = Field([], description="failures of the base that must turn green")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
     allow_weaker_tests: bool = Field(False, description="it may delete, skip or loosen tests")
+    quality: list[Criterion] = Field(
+        default_factory=all_criteria,
+        description="the criteria on its diff; all of them unless said",
+    )
     phase: str = Field("", description="the phase it belongs to")
 
 
@@ -218,6 +240,9 @@ class PlanModel(Strict):
     phases: list[PhaseModel] = Field([], description="ordered groups of tasks")
     tasks: list[TaskModel] = Field([], description="the work")
     setup: list[Command] = Field([], description="commands run in each new worktree")
+    quality: list[Criterion] = Field(
+        default_factory=all_criteria, description="the criteria on the diffs of its tasks"
+    )
     done_when: list[str] = Field([], description="checks proven on the run branch at the end")
     final_tasks: list[TaskModel] = Field([], description="tasks that run after all others")
     priority: Priority = Field(0, description="of the run among runs")

@@ -6,7 +6,7 @@ import re
 
 from pydantic_core import PydanticCustomError
 
-from yaoki.core.model import DONE_WHEN
+from yaoki.core.model import CHECK_ENTRY_POINTS, DONE_WHEN
 from yaoki.core.settings import PATTERNS
 from yaoki.plan import limits, order
 from yaoki.plan.defects import Defects, Path
@@ -16,12 +16,20 @@ from yaoki.plan.model import AgentModel, CheckModel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = "1 to 64 letters, digits, '_', '.' or '-', and begins with a letter or digit"
-_WAYS = ("run", "shell", "file", "git")
+_WAYS = ("run", "shell", "file", "git", "judge", "python")
+# What belongs to commands only; a python check may have variables as well.
+_COMMANDS = ("success", "cwd", "env")
 
 
 def judge(draft: Draft) -> None:
     """Note every defect of the draft."""
     _plan(draft)
+    judge_parts(draft)
+    _unused(draft)
+
+
+def judge_parts(draft: Draft) -> None:
+    """What holds of agents, checks and tasks, whatever file they come from."""
     for name, agent in draft.agents.items():
         _agent(_owner(draft, "agents", name), ("agents", name), agent)
     for name, check in draft.checks.items():
@@ -31,7 +39,6 @@ def judge(draft: Draft) -> None:
     _repeated_ids(draft)
     limits.judge(draft)
     order.judge(draft)
-    _unused(draft)
 
 
 def _owner(draft: Draft, section: str, name: str) -> Defects:
@@ -51,19 +58,19 @@ def _plan(draft: Draft) -> None:
     draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
     known = set(PATTERNS)
     for index, pattern in enumerate(plan.patterns):
-        _name(defects, ("patterns", index), "pattern", pattern)
+        judge_name(defects, ("patterns", index), "pattern", pattern)
         if pattern in known:
             defects.add(("patterns", index), f"pattern {pattern!r} is known already")
         known.add(pattern)
 
 
-def _name(defects: Defects, path: Path, what: str, name: str) -> None:
+def judge_name(defects: Defects, path: Path, what: str, name: str) -> None:
     if not NAME.fullmatch(name):
         defects.add(path, f"{what} {name[:80]!r} is not a name; a name has {_FORM}")
 
 
 def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
-    _name(defects, path, "agent", str(path[-1]))
+    judge_name(defects, path, "agent", str(path[-1]))
     if agent.preset == "command" and not any(word.strip() for word in agent.command[:1]):
         defects.missing(path, "has no command to call", "command", "preset")
     key = "options" if agent.preset == "command" else "command"
@@ -73,14 +80,19 @@ def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
 
 
 def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
-    _name(defects, path, "check", str(path[-1]))
+    judge_name(defects, path, "check", str(path[-1]))
     ways = [way for way in _WAYS if check.given(way)]
     if not ways:
-        defects.missing(path, "checks nothing; give it run, shell, file or git", *_WAYS)
+        reason = "checks nothing; give it run, shell, file, git, judge or python"
+        defects.missing(path, reason, *_WAYS)
     if len(ways) > 1:
         defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
     for way in ways:
         _way(defects, (*path, way), way, check)
+    if check.given("judge"):
+        _judge(draft, defects, (*path, "judge"), check)
+    if check.given("options") and not check.given("python"):
+        defects.missing((*path, "options"), "only a python check has options", "python")
     if check.given("pattern"):
         known = {*PATTERNS, *draft.plan.patterns, *draft.settings.patterns}
         if check.pattern not in known:
@@ -91,13 +103,42 @@ def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> Non
 
 def _way(defects: Defects, path: Path, way: str, check: CheckModel) -> None:
     empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
+    empty["python"] = not check.python.strip()
     if empty.get(way):
         defects.add(path, f"{way} is empty")
     if way == "file":
         _file(defects, path, check)
-    for key in ("success", "cwd", "env") if way in ("file", "git") else ():
-        if check.given(key):
+    elif way == "python" and check.python.strip():
+        judge_entry(defects, path, check.python)
+    for key in _COMMANDS if way not in ("run", "shell") else ():
+        if check.given(key) and (way, key) != ("python", "env"):
             defects.add((*path[:-1], key), f"a {way} check has no {key}; only commands do")
+
+
+def _judge(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+    judge, most = check.judge, draft.settings.limits.task_text_bytes
+    if not judge.agent:
+        defects.missing(path, "agent is missing: name the one that judges", "agent")
+    elif judge.agent not in draft.agent_names:
+        near = defects.unknown((*path, "agent"), "agent", judge.agent, draft.agent_names)
+        draft.used.add(("agent", near))
+    draft.used.add(("agent", judge.agent))
+    if not judge.ask.strip():
+        defects.missing(path, "ask is missing: say what counts", "ask")
+    elif (size := len(judge.ask.encode())) > most:
+        defects.add((*path, "ask"), f"{size} bytes of text are over the limit of {most}")
+    for key in ("baseline", "rerun"):
+        if check.given(key):
+            defects.add((*path[:-1], key), f"a judge has no {key}")
+
+
+def judge_entry(defects: Defects, path: Path, name: str) -> None:
+    """A check that no installed package brings could never run."""
+    from importlib.metadata import entry_points
+
+    known = entry_points(group=CHECK_ENTRY_POINTS).names
+    if name not in known:
+        defects.unknown(path, f"entry point of {CHECK_ENTRY_POINTS}", name, known)
 
 
 def _file(defects: Defects, path: Path, check: CheckModel) -> None:
@@ -128,7 +169,7 @@ def _task(draft: Draft, placed: Placed) -> None:
             placed.at("id"), f"id {task.id!r} is a number, the short form of a task's number"
         )
     else:
-        _name(defects, placed.at("id"), "id", task.id)
+        judge_name(defects, placed.at("id"), "id", task.id)
     _goal(draft, placed)
     _chain(draft, placed)
     _proof(draft, placed)
@@ -156,8 +197,7 @@ def _chain(draft: Draft, placed: Placed) -> None:
     elif task.given("agent") and not task.agent:
         defects.add(placed.at("agent"), "names no agent; leave it out or name one")
     elif not draft.chain_of(task) and ("agent",) not in defects.broken:
-        reason = "no agent: name one here, or give the plan a default with agent:"
-        defects.missing(placed.path, reason, "agent", "kind")
+        defects.missing(placed.path, draft.no_agent, "agent", "kind")
 
 
 def _proof(draft: Draft, placed: Placed) -> None:

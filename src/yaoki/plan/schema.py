@@ -8,7 +8,7 @@ from typing import Any
 from yaoki.plan.model import PlanModel
 
 REFERENCE = re.compile(r"#/\$defs/(\w+)Model")
-_REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"]}
+_REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent", "ask"]}
 
 
 def schema() -> dict[str, Any]:

@@ -1,10 +1,29 @@
-"""A plan as the rest of yaoki knows it."""
+"""A plan as the rest of yaoki knows it, and what a plan file may name that stands outside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from yaoki.core.model import Catalogue, Spec
+from yaoki.core.model import Catalogue, PromptFiles, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The prompt files a plan looks for, and the params each of its patterns gives besides the
+    usual ones; None: nobody can say.
+    """
+
+    files: tuple[PromptFiles, ...] = ()
+    params: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What stands outside: names of extractors, and what is wrong with the prompt files."""
+
+    extractors: Callable[[], Collection[str]] = tuple
+    prompts: Callable[[Asked], Sequence[str]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +38,4 @@ class Plan:
     source: str
     priority: int = 0
     language: str = "en"
+    asked: Asked = field(default_factory=Asked)

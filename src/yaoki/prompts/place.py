@@ -14,6 +14,9 @@ SUFFIX = ".md"
 # No part may climb out of its folder or hide: the first character is a letter or a digit.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
+# Edition and adaptation; an empty adaptation means the edition's own file.
+Name = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -50,7 +53,7 @@ class Search:
         self._project, self._language, self._stem = project, language, stem
         self.steps: list[str] = []
 
-    def find(self, levels: Iterable[Sequence[str]]) -> Hit | None:
+    def find(self, levels: Iterable[Sequence[Name]]) -> Hit | None:
         """The first file there is, level by level; on a level the project's files come first."""
         for level in levels:
             for hit in self._candidates([name for name in level if self._speakable(name)]):
@@ -61,20 +64,20 @@ class Search:
         self.steps.append("built-in words: used")
         return None
 
-    def _speakable(self, adaptation: str) -> bool:
-        fits = not adaptation or PART.fullmatch(adaptation) is not None
-        if not fits:
-            self.steps.append(f"{adaptation[:80]!r} cannot be part of a path")
-        return fits
+    def _speakable(self, name: Name) -> bool:
+        bad = next((part for part in name if part and not PART.fullmatch(part)), None)
+        if bad is not None:
+            self.steps.append(f"{bad[:80]!r} cannot be part of a path")
+        return bad is None
 
-    def _candidates(self, level: Sequence[str]) -> Iterator[Hit]:
-        for adaptation in level:
-            path = relative(adaptation, self._stem)
+    def _candidates(self, level: Sequence[Name]) -> Iterator[Hit]:
+        for edition, adaptation in level:
+            path = relative(adaptation, self._stem, edition)
             for below in (f"{self._language}/{path}", path):
                 if self._project is not None:
                     yield Hit(f"project/{below}", self._project / below, self._project)
-        for adaptation in level:
-            path = f"{self._language}/{relative(adaptation)}"
+        for edition, adaptation in level:
+            path = f"{self._language}/{relative(adaptation, STEM, edition)}"
             yield Hit(f"shipped/{path}", SHIPPED / path, SHIPPED)
 
 

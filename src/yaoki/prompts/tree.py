@@ -6,18 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from yaoki.core.model import CONTENT, Failure, Kind
+from yaoki.core.model import CONTENT, Failure, Kind, PromptFiles
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.prompt import what_failed
 from yaoki.core.settings import LANGUAGES, PATTERNS
 from yaoki.errors import Fault, TemplateInvalid, Unknown
 from yaoki.prompts.engine import load, render
-from yaoki.prompts.place import EDITION, PART, STEM, Hit, Search, adaptation_of, relative
+from yaoki.prompts.place import EDITION, PART, STEM, Hit, Name, Search, adaptation_of, relative
 from yaoki.prompts.samples import sample
 from yaoki.prompts.source import read
 from yaoki.prompts.values import KINDS, values
 
-Levels = Sequence[Sequence[str]]
+Levels = Sequence[Sequence[Name]]
+_ANY: Levels = [[(EDITION, "")]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,23 @@ class Shown:
 class PromptTree:
     """Templates for one language: the project's folder (`.yaoki/prompts`) over the shipped ones.
 
-    Files are read when they are asked for, so an edit counts from the next attempt on.
+    Files are read when they are asked for, so an edit counts from the next attempt on.  `files`
+    is what a plan says of their names.
     """
 
     def __init__(
-        self, project: Path | None, language: str = "en", stem: Sequence[str] = STEM
+        self, project: Path | None, language: str = "en", files: PromptFiles | None = None
     ) -> None:
         assert language in LANGUAGES, f"no words are shipped in {language!r}"
-        self._project, self._language, self._stem = project, language, stem
+        self._project, self._language = project, language
+        self._files = files or PromptFiles()
+        self._stem = self._files.stem or STEM
 
     def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Told:
         """The words about a failure; none for a kind that repeats the identical prompt."""
         if failure.kind not in CONTENT:
             return Told("", "", (f"{failure.kind.value} repeats the identical prompt",))
-        told = self._told(_levels(failure), failure, hints)
+        told = self._told([*self._called(failure), *_levels(failure)], failure, hints)
         own = hints.get(failure.kind, "")
         # The words of the settings go before ours; the built-in ones hold them already.
         return replace(told, text=f"{own}\n\n{told.text}") if own and told.path else told
@@ -112,7 +116,15 @@ class PromptTree:
                 f"there is no prompt {name[:80]!r}{did_you_mean(name, sorted(known))}",
                 hint="yaoki prompts list; patterns of your own are named in yaoki.toml",
             )
-        return [("",)] if name == EDITION else _levels(sample(name))
+        return _ANY if name == EDITION else _levels(sample(name))
+
+    def _called(self, failure: Failure) -> Levels:
+        """What the plan calls the words of this pattern; another edition has its own file."""
+        edition, adaptation = self._files.names.get(failure.pattern, (EDITION, failure.pattern))
+        if (edition, adaptation) == (EDITION, failure.pattern):
+            return []
+        own = [[(edition, adaptation)]]
+        return own if edition == EDITION else [*own, [(edition, "")]]
 
     def _path(self, name: str) -> str:
         return relative("" if name == EDITION else name, self._stem)
@@ -121,7 +133,7 @@ class PromptTree:
         """A pattern of one's own begins as a copy of the generic words."""
         levels = self._named(name, also)
         exact = name in {*KINDS, *PATTERNS, EDITION}
-        return read(_always(Search(None, self._language).find(levels if exact else [("",)]))).text
+        return read(_always(Search(None, self._language).find(levels if exact else _ANY))).text
 
     def _own_names(self) -> list[str]:
         if self._project is None:
@@ -140,7 +152,8 @@ class PromptTree:
 def _levels(failure: Failure) -> Levels:
     """The pattern's own words; else those of its kind or of any failure."""
     kind = next(name for name, kind in KINDS.items() if kind is failure.kind)
-    return [*([(failure.pattern,)] if failure.pattern else []), (kind, "")]
+    exact: Levels = [[(EDITION, failure.pattern)]] if failure.pattern else []
+    return [*exact, [(EDITION, kind), (EDITION, "")]]
 
 
 def _always(hit: Hit | None) -> Hit:

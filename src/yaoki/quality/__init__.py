@@ -1,8 +1,12 @@
-"""The quality criteria Q1 to Q6 on what a task changed and said.  Values in, findings out."""
+"""The quality criteria Q1 to Q6, and test integrity, on what a task changed and said.
+
+Values in, findings out.
+"""
 
 from __future__ import annotations
 
+from yaoki.quality.integrity import weakened
 from yaoki.quality.judging import judge
 from yaoki.quality.model import Change, Claims
 
-__all__ = ["Change", "Claims", "judge"]
+__all__ = ["Change", "Claims", "judge", "weakened"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yaoki.errors import StoreError
+from yaoki.errors import StoreBroken, StoreError
 from yaoki.ports import Clock
 from yaoki.store.migrate import migrate
 from yaoki.store.sql import SqlStore
@@ -29,6 +29,7 @@ def open_store(
     limits: Mapping[str, Any] | None = None,
 ) -> SqlStore:
     """The SQLite store at `path`, migrated and ready."""
+    _refuse_loss(path)
     if not path.exists():
         if not create:
             raise StoreError("there is no store here yet", hint="yaoki run PLAN")
@@ -40,6 +41,18 @@ def open_store(
         database.close()
         raise
     return SqlStore(database, clock, **(limits or {}))
+
+
+def _refuse_loss(path: Path) -> None:
+    """A store that vanished is no new beginning: what it knew is beside it, and is named."""
+    if path.exists() and path.stat().st_size > 0:
+        return
+    backups = sorted((path.parent / "backups").glob("*.db"), reverse=True)
+    runs = path.parent / "runs"
+    if not backups and not (runs.is_dir() and any(runs.iterdir())):
+        return
+    remedy = f"cp {backups[0]} {path}" if backups else f"move {path.parent} away to begin anew"
+    raise StoreBroken(f"the store {path} is gone or empty, but its runs are not", hint=remedy)
 
 
 def _make_folder(folder: Path) -> None:

@@ -79,6 +79,7 @@ class SqliteDatabase:
             # Checkpoints happen under the writer lock, four megabytes of pages at a time.
             self._writer.execute("PRAGMA wal_autocheckpoint = 1000")
             self._reader = opened.enter_context(closing(_connect(path)))
+            self._inode = path.stat().st_ino
             self._reader.execute("PRAGMA query_only = ON")
             # All went well: from here on `close` closes them.
             opened.pop_all()
@@ -173,6 +174,18 @@ class SqliteDatabase:
                 yield Link(self._reader)
             finally:
                 self._reader.execute("COMMIT")
+
+    def present(self) -> None:
+        """Raise when the file we write to is no longer the one people see."""
+        try:
+            here = self.path.stat().st_ino
+        except FileNotFoundError:
+            here = 0
+        if here != self._inode:
+            raise StoreBroken(
+                f"{self.path} was deleted or replaced while this worker used it",
+                hint=f"ls {self.path.parent / 'backups'}",
+            )
 
     def version(self) -> int:
         """Changes whenever somebody commits."""

@@ -153,6 +153,7 @@ def _bound(task: TaskBound) -> Document:
             "content": task.bound.content,
             "repeats": task.bound.repeats,
             "interruptions": task.bound.interruptions,
+            "judging": task.bound.judging,
             "made_of": task.made_of,
         },
     }

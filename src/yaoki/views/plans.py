@@ -22,11 +22,15 @@ class TaskBound:
         """The parts of the bound in words."""
         if not self.bound.total:
             return "no agent: only checks"
-        parts = [f"1 + {self.bound.content - 1} retries of its content"]
+        parts = [f"1 + {self.bound.content - 1} retries of its content"] if self.spec.agents else []
         if self.bound.repeats:
             parts.append(f"{self.bound.repeats} repeats after rate limits and passing errors")
         if self.bound.interruptions:
             parts.append(f"{self.bound.interruptions} after interruptions")
+        if self.bound.judging:
+            parts.append(
+                f"{self.bound.judging} by judges, if every answer breaks and the branch moves"
+            )
         return " + ".join(parts)
 
 

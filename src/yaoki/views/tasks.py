@@ -124,7 +124,7 @@ def _next(run: Run, stands: Status, tasks: Sequence[TaskView], *, worker: bool) 
         case Status.ACTIVE:
             return f"yaoki {'watch' if worker else 'resume'} {run.id}"
         case Status.DONE:
-            return f"git log {run.base_branch}" if run.merged else f"yaoki merge {run.id}"
+            return f"git log {run.merged}" if run.merged else f"yaoki merge {run.id}"
         case Status.ESCALATED:
             first = in_need(tasks)
             return first.next if first else f"yaoki status {run.id}"

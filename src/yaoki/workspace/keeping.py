@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yaoki.core.model import Run, Task
@@ -30,18 +30,24 @@ LABELS_MAX = 1000
 class Ground:
     """From where a worktree's content is measured: its HEAD, and the attempt's base.
 
-    `kept` is what an earlier call kept of the same attempt.
+    `kept` is what an earlier call kept of the same attempt; `merging` the commits of a merge that
+    a person began in the worktree and has not committed.
     """
 
     start: Commit
     base: Commit
     grown: bool
     kept: Commit | None
+    merging: tuple[str, ...] = ()
 
     @property
     def parent(self) -> Commit:
         """An agent that threw history away gets its files committed on the base."""
         return self.start if self.grown else self.base
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        return (self.parent.sha, *self.merging)
 
 
 class Keeping:
@@ -63,7 +69,7 @@ class Keeping:
             head = self._commit(task, held.tree, ground)
             self._store(task, found, head, ground)
             if found.there:
-                self._worktrees.settle(found, index)
+                self._worktrees.agree(found, index)
         deleted = sum(change.status == "D" for change in held.changes)
         changed = tuple(readable(change.path) for change in held.changes)
         return Kept(head, held.tree, changed, deleted, self._content.count(ground.base.tree))
@@ -105,9 +111,24 @@ class Keeping:
         start = head or tip or known or run_head
         if start is None:
             raise GitFailed(f"there is no commit that {task.id} started from")
-        if known is None:
-            return Ground(start, start, True, kept)
-        return Ground(start, known, self._refs.contains(known.sha, start.sha), kept)
+        grown = known is None or self._refs.contains(known.sha, start.sha)
+        ground = Ground(start, known or start, grown, kept)
+        return replace(ground, merging=self._merging(task, found, ground.parent.sha))
+
+    def _merging(self, task: Task, found: Worktree, parent: str) -> tuple[str, ...]:
+        """Only a person's merge counts: an agent may have given one up half-way."""
+        begun = found.merging if task.take_over else ()
+        there = [commit.sha for commit in self._refs.commits(*begun) if commit] if begun else []
+        return tuple(sha for sha in dict.fromkeys(there) if not self._refs.contains(sha, parent))
+
+    def left(self, task: Task) -> str:
+        """The best commit that is left of a task whose worktree is gone."""
+        attempt = work_ref(task.id, f"{task.attempt}")
+        names = (task.work.head, task_ref(task.id), attempt, task.work.base)
+        found = next((commit for commit in self._refs.commits(*names) if commit), None)
+        if found is None:
+            raise GitFailed(f"there is no commit that {task.id} started from")
+        return found.sha
 
     def _held(self, found: Worktree, index: Path, ground: Ground) -> Held:
         if not found.there:
@@ -117,13 +138,13 @@ class Keeping:
 
     def _commit(self, task: Task, tree: str, ground: Ground) -> str:
         """The commit that holds this tree; one made before a crash is found again."""
-        if tree == ground.parent.tree:
+        if tree == ground.parent.tree and not ground.merging:
             return ground.parent.sha
         kept = ground.kept
-        if kept and (kept.tree, kept.parents) == (tree, (ground.parent.sha,)):
+        if kept and (kept.tree, kept.parents) == (tree, ground.parents):
             return kept.sha
         message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
-        return self._commits.make(tree, [ground.parent.sha], message)
+        return self._commits.make(tree, ground.parents, message)
 
     def _store(self, task: Task, found: Worktree, head: str, ground: Ground) -> None:
         """Move branch and refs together; what an agent threw away stays reachable as well."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from yaoki.core.model import Run, Task
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Candidate
+from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
 from yaoki.workspace.content import Content, readable
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref
 from yaoki.workspace.worktrees import Worktree, Worktrees
-
-RACES_MAX = 5
 
 
 class Landing:
@@ -24,20 +23,18 @@ class Landing:
         content: Content,
         worktrees: Worktrees,
         keeping: Keeping,
+        branch: RunBranch,
     ) -> None:
         self._refs, self._commits, self._content = refs, commits, content
-        self._worktrees, self._keeping = worktrees, keeping
-
-    def head(self, run: Run) -> Commit:
-        return self._refs.commit(branch_of(run), f"the run branch {run.branch}")
+        self._worktrees, self._keeping, self._branch = worktrees, keeping, branch
 
     def candidate(self, run: Run, task: Task) -> Candidate:
         """The task's work merged onto the run branch, and the worktree put there."""
         found = self._worktrees.need(task.id)
-        revisions = (branch_of(run), task.work.head or branch_of(run), candidate_ref(task.id))
-        onto, work, before = self._refs.commits(*revisions)
-        if onto is None or work is None:
-            raise GitFailed(f"the {'work' if onto else 'run branch'} of {task.id} is gone")
+        onto = self._branch.head(run)
+        work, before = self._refs.commits(task.work.head or onto.sha, candidate_ref(task.id))
+        if work is None:
+            raise GitFailed(f"the work of {task.id} is gone")
         merged = self._commits.merge(onto.sha, work.sha)
         if merged.conflicts:
             return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
@@ -86,21 +83,21 @@ class Landing:
                     f"{commit[:12]} does not build on {onto[:12]}: landing it loses work"
                 )
             self._refs.refuse_checked_out(branch_of(run))
-            if self._refs.move(Move(branch_of(run), commit, onto), why="yaoki: land"):
+            if self._branch.move(run, commit, onto, "yaoki: land"):
                 return commit
-        return self.head(run).sha
+        return self._branch.head(run).sha
 
     def undo(self, run: Run, landed: str, task_id: str) -> str:
         """Take a landed task back by a new commit on the run branch; once is enough."""
         commit = self._refs.commit(landed, f"the landed commit {landed[:12]}")
         self._refs.refuse_checked_out(branch_of(run))
         for _ in range(RACES_MAX):
-            head = self.head(run)
+            head = self._branch.head(run)
             self._refuse_undo(run, commit, head, task_id)
             made = self._reversal(run, commit, head, task_id)
             if made == head.sha:
                 return made
-            if self._refs.move(Move(branch_of(run), made, head.sha), why=f"yaoki: undo {task_id}"):
+            if self._branch.move(run, made, head.sha, f"yaoki: undo {task_id}"):
                 return made
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 

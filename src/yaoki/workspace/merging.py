@@ -5,27 +5,26 @@ from __future__ import annotations
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Merged
+from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, message, signed
-from yaoki.workspace.refs import Commit, Move, Refs, branch_of
-
-RACES_MAX = 5
+from yaoki.workspace.refs import Commit, Move, Refs
 
 
 class Merging:
     """Merges by moving a ref; the files of a checkout are never ours to change."""
 
-    def __init__(self, refs: Refs, commits: Commits) -> None:
-        self._refs, self._commits = refs, commits
+    def __init__(self, refs: Refs, commits: Commits, branch: RunBranch) -> None:
+        self._refs, self._commits, self._branch = refs, commits, branch
 
     def merge(self, run: Run, words: str, into: str, force_ref: bool) -> Merged:
         """Move the branch by compare-and-swap, as often as somebody else moves it first."""
         branch = into or run.base_branch
         ref = self._commits.branch_ref(branch)
         for _ in range(RACES_MAX):
-            head, target = self._refs.commits(branch_of(run), ref)
-            if head is None:
-                raise GitFailed(f"the run branch {run.branch} is gone")
+            head, mark = self._branch.both(run)
+            target = self._refs.commits(ref)[0]
             result = self._result(run, words, branch, head, target)
+            self._refuse_strayed(run, head, mark, result)
             if result.how == "already":
                 return result
             self._refuse_checked_out(run, ref, result, force_ref)
@@ -54,6 +53,12 @@ class Merging:
         text = signed(words, Run=run.id) if words.strip() else own
         commit = self._commits.make(merged.tree, [target.sha, head.sha], text)
         return Merged(branch, commit, "merge")
+
+    def _refuse_strayed(self, run: Run, head: Commit, mark: Commit | None, result: Merged) -> None:
+        """What yaoki did not land is not proven; who merged it by hand knows that already."""
+        strayed = self._branch.strayed(run, head, mark)
+        if strayed and (strayed.lacks or result.how != "already"):
+            raise NotNow(strayed.sentence, hint=strayed.hint)
 
     def _refuse_checked_out(self, run: Run, ref: str, result: Merged, force_ref: bool) -> None:
         """A branch moved under a checkout makes every file look changed back."""

@@ -18,6 +18,7 @@ MOVED = re.compile(r"but expected|reference already exists|unable to resolve ref
 WORK = "refs/yaoki/work"
 SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
+RUNS = "refs/yaoki/runs"
 
 
 def part(text: str) -> str:
@@ -33,6 +34,11 @@ def run_ref(run_id: str) -> str:
 
 def branch_of(run: Run) -> str:
     return run_ref(run.id)
+
+
+def mark_of(run: Run) -> str:
+    """Beside the run branch: where yaoki itself last put it."""
+    return f"{RUNS}/{part(run.id)}"
 
 
 def task_ref(task_id: str) -> str:

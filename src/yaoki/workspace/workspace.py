@@ -6,9 +6,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task
 from yaoki.ports import Candidate, Kept, Merged, Place, SavedWork
 from yaoki.system import disk_free
+from yaoki.workspace.branch import RunBranch
+from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content
 from yaoki.workspace.git import Git
@@ -17,7 +20,7 @@ from yaoki.workspace.include import copy_included
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
 from yaoki.workspace.merging import Merging
-from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref
+from yaoki.workspace.refs import Commit, Refs, candidate_ref, task_ref
 from yaoki.workspace.repository import open_repository
 from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
 from yaoki.workspace.told import told
@@ -41,19 +44,23 @@ class GitWorkspace:
         self._worktrees = Worktrees(self._git, self.root)
         shared = (self._refs, self._commits, self._content, self._worktrees)
         self._keeping = Keeping(*shared)
-        self._landing = Landing(*shared, self._keeping)
+        self._branch = RunBranch(self._git, self._refs)
+        self._landing = Landing(*shared, self._keeping, self._branch)
         self._snapshots = Snapshots(self._git, *shared, self._keeping)
-        self._merging = Merging(self._refs, self._commits)
+        self._merging = Merging(self._refs, self._commits, self._branch)
 
     # -------------------------------------------------------------- the run branch
 
     def open_run(self, run: Run) -> None:
-        """Make the run branch at the run's base unless it is there."""
-        base = self._refs.commit(run.base, f"the base {run.base[:12]} of {run.id}")
-        self._refs.move(Move(branch_of(run), base.sha, ""), why="yaoki: open run")
+        """Make the run branch at the run's base unless it is there, or was there once."""
+        self._branch.open(run)
 
     def head(self, run: Run) -> str:
-        return self._landing.head(run).sha
+        return self._branch.head(run).sha
+
+    def intact(self, run: Run) -> str:
+        """Empty when the run branch is where yaoki put it; else one sentence."""
+        return self._branch.intact(run)
 
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
@@ -65,27 +72,42 @@ class GitWorkspace:
     def prepare(self, run: Run, task: Task, attempt: int) -> Place:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
         found = self._worktrees.find(task.id)
-        usable = found.there and found.admin and not found.unfinished
-        head = self._refs.commits(found.head)[0] if usable else None
+        head = self._standing(found)
+        if task.take_over and found.usable:
+            head = head or self._refs.commit(task_ref(task.id), f"the branch of {task.id}")
+            return self._again(run, task, found, head)
         if head is None or task.fresh_next or task.attempt == 0:
             return self._fresh(run, task)
         return self._again(run, task, found, head)
 
+    def _standing(self, found: Worktree) -> Commit | None:
+        """The HEAD of a worktree that can be used as it is."""
+        return self._refs.commits(found.head)[0] if found.usable else None
+
     def _fresh(self, run: Run, task: Task) -> Place:
-        """A new worktree at the run's head; what the old one held is secured before it goes."""
-        head = self._landing.head(run)
-        self._clear(task)
-        made = self._worktrees.add(task.id, head.sha)
-        if self._include:
-            copy_included(self._git, self.repository, made.path)
+        head = self._branch.head(run)
+        made = self._make(task, head.sha)
         return Place(made.path, head.sha, head.tree, fresh=True)
 
+    def _make(self, task: Task, commit: str) -> Worktree:
+        """A new worktree; what the old one held is secured before it goes."""
+        self._clear(task)
+        made = self._worktrees.add(task.id, commit)
+        if self._include:
+            copy_included(self._git, self.repository, made.path)
+        return made
+
     def _again(self, run: Run, task: Task, found: Worktree, head: Commit) -> Place:
-        """The worktree as it stands; a conflict is put into it for the agent to resolve."""
+        """The worktree as it stands; a conflict is put into it for the agent to resolve.
+
+        Never over what a person did there: their files, and a merge they began, are the work.
+        """
         self._worktrees.repair(found)
         run_head = self.head(run)
-        if task.feedback and task.feedback.kind is Kind.CONFLICT:
-            head = self._with_markers(task, found, head, run_head)
+        if not task.take_over:
+            self._worktrees.forget_merge(found)
+            if task.feedback and task.feedback.kind is Kind.CONFLICT:
+                head = self._with_markers(task, found, head, run_head)
         base = self._commits.base(head.sha, run_head) or task.work.base or run.base
         return Place(found.path, base, head.tree, fresh=False)
 
@@ -111,9 +133,29 @@ class GitWorkspace:
         """Merge onto the run branch's head and put the worktree at the result."""
         return self._landing.candidate(run, task)
 
+    @told
+    def rebuild(self, task: Task) -> bool:
+        """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
+        found = self._worktrees.find(task.id)
+        if self._standing(found):
+            self._worktrees.repair(found)
+            return False
+        self._make(task, self._keeping.left(task))
+        return True
+
+    @told
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        """The text files that differ between two commits."""
+        return changes(self._git, old, new)
+
     def visit(self, task: Task, commit: str) -> None:
         """Put the task's worktree at another commit; all it held is on its branch already."""
-        self._worktrees.put(self._worktrees.find(task.id), commit)
+        self._worktrees.put(self._worktrees.need(task.id), commit)
+
+    @told
+    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
+        """Put the worktree back at `commit`; returns the tracked files that were not as there."""
+        return self._worktrees.settle(self._worktrees.need(task.id), commit)
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""
@@ -173,11 +215,18 @@ class GitWorkspace:
     @told
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
-        return guards(self.repository.common_dir)
+        return guards(self._git)
 
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
         return self._worktrees.ids()
+
+    def pushed(self, commit: str) -> bool:
+        """Does a branch of a remote, as far as this repository knows, hold the commit?"""
+        found = self._git.names(
+            "for-each-ref", "--format=%(refname)%00", "--contains", commit, "refs/remotes"
+        )
+        return bool(found)
 
     def reachable(self, commit: str) -> bool:
         """Is there any ref that keeps this commit?"""

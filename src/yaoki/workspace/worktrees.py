@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,18 +17,25 @@ from uuid import uuid4
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.system import SystemClock
+from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, part, task_ref
 
 LOCK_TRIES = 1200
 LOCK_PAUSE = timedelta(milliseconds=50)
 
-# What an unfinished merge, rebase, bisect or commit of the agent leaves in git's folder.
+# What an unfinished rebase, bisect or commit of the agent leaves in git's folder.
 UNFINISHED = (
-    *("index.lock", "HEAD.lock", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"),
-    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "BISECT_LOG", "BISECT_START"),
-    *("rebase-merge", "rebase-apply", "sequencer"),
+    *("index.lock", "HEAD.lock", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"),
+    *("BISECT_LOG", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"),
 )
+# An unfinished merge stays until its content is kept: a person's counts.
+MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
+MERGED_MAX = 16
+COMMIT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+# Said, because the user's settings may hide files that are not tracked.
+STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,19 @@ class Worktree:
         """git itself marks a worktree it has not finished making: no agent has been in it."""
         locked = self.admin / "locked" if self.admin else None
         return bool(locked and locked.is_file() and locked.read_bytes().strip() == b"initializing")
+
+    @property
+    def usable(self) -> bool:
+        """Is there something in it, and does git know of it?"""
+        return self.there and self.admin is not None and not self.unfinished
+
+    @property
+    def merging(self) -> tuple[str, ...]:
+        """The commits of a merge that was begun in it and not committed."""
+        file = self.admin / "MERGE_HEAD" if self.admin else None
+        lines = file.read_bytes().splitlines() if file and file.is_file() else []
+        ids = (line.strip() for line in lines[:MERGED_MAX])
+        return tuple(each.decode("ascii") for each in ids if COMMIT_ID.fullmatch(each))
 
     @property
     def head(self) -> str:
@@ -137,7 +158,33 @@ class Worktrees:
         self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
         self._git.run("clean", "-q", "-ffd", at=found.site)
 
-    def settle(self, found: Worktree, index: Path) -> None:
+    def settle(self, found: Worktree, commit: str) -> tuple[str, ...]:
+        """Put it back at `commit` unless it is there; which tracked files were not as there?"""
+        rows = self._git.names(*STATUS, "--porcelain=v2", "--branch", at=found.site)
+        said = {f"# branch.oid {commit}", f"# branch.head {task_branch(found.task_id)}"}
+        if said <= set(rows) and all(row.startswith("# ") for row in rows):
+            return ()
+        changed = self._differing(found, commit, rows)
+        self.put(found, commit)
+        return changed
+
+    def _differing(self, found: Worktree, commit: str, rows: Sequence[str]) -> tuple[str, ...]:
+        """In files, in the index, or in a commit of its own that it stands on."""
+        options = (
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--ignore-submodules=dirty",
+        )
+        oids = (row.removeprefix("# branch.oid ") for row in rows)
+        heads = [oid for oid in oids if COMMIT_ID.fullmatch(oid.encode())]
+        names: set[str] = set()
+        for form in ([commit], ["--cached", commit], *([commit, head] for head in heads)):
+            names.update(self._git.names("diff", *options, *form, "--", at=found.site))
+        return tuple(sorted(readable(name) for name in names))
+
+    def agree(self, found: Worktree, index: Path) -> None:
         """Its files were just committed on the task's branch: let HEAD and index say so."""
         if not found.admin:
             return
@@ -149,11 +196,17 @@ class Worktrees:
         # The time of the copy must be the original's: git trusts files older than its index.
         shutil.copy2(index, found.admin / "index.yaoki")
         (found.admin / "index.yaoki").replace(found.admin / "index")
+        self.forget_merge(found)
+
+    def forget_merge(self, found: Worktree) -> None:
+        """Its content is committed, or counts for nothing."""
+        if found.admin:
+            for name in MERGING:
+                _delete(found.admin / name)
 
     def clean(self, found: Worktree) -> bool:
-        """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `settle`."""
-        args = ("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
-        return not self._git.run(*args, at=found.site).out
+        """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `agree`."""
+        return not self._git.run(*STATUS, "--porcelain", at=found.site).out
 
     def _sweep_once(self) -> None:
         """Delete what killed processes had thrown away; others may be doing so as well."""

@@ -1,0 +1,35 @@
+"""What a task changed, file by file, and what was promised and said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaoki.core.model import TaskKind
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One changed text file.  `before` None: new; `after` None: deleted.
+
+    `added` are the numbered lines the diff adds.  Binary files are left out.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    added: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the plan expects, what the agent said at the end, and what is known to be true.
+
+    `checks_passed` None: they did not run.  `report` is the text a report task left.
+    """
+
+    files_expected: tuple[str, ...] = ()
+    said: str = ""
+    changed: bool = True
+    checks_passed: bool | None = None
+    kind: TaskKind = TaskKind.CHANGE
+    report: str = ""

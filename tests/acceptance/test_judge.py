@@ -1,0 +1,236 @@
+"""A judge and a package's check in a whole run: they can fail what passed, and nothing more."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.test_agents_fall import events, kinds
+from tests.edges.test_entry_checks import installed
+
+pytestmark = pytest.mark.acceptance
+
+PASS = '{"pass": true, "reason": "all of it holds", "missing": [], "next": "continue"}'
+FAIL = '{"pass": false, "reason": "half", "missing": ["the other half"], "next": "continue"}'
+
+
+def critic(*attempts: Any) -> dict[str, Any]:
+    """A judge; each entry is what it does in one attempt of the task."""
+    acts = [[{"say": what}] if isinstance(what, str) else what for what in attempts]
+    return {"preset": "scripted", "options": {"scenario": {"tasks": {"default": acts}}}}
+
+
+def judged(
+    place: Place, judge: dict[str, Any], script: list[Any] | None = None, **check: Any
+) -> Any:
+    """Run one task whose work a judge looks at after a command did."""
+    review = {"judge": {"agent": "critic", "ask": "The file a.txt is good."}, **check}
+    plan = a_plan(
+        {"a": script or [writes("a.txt")]},
+        [{"id": "a"}],
+        {"good": holds("a.txt"), "review": review},
+    )
+    plan["agents"]["critic"] = judge
+    done = place.yaoki("run", place.plan(plan))
+    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    return done.code, place.task("a"), entries
+
+
+def found(entries: list[dict[str, Any]], check: str = "review") -> list[dict[str, Any]]:
+    return [data for data in events(entries, "CHECK_FINISHED") if data["check"] == check]
+
+
+def prompts(place: Place, task: dict[str, Any]) -> list[Path]:
+    home = place.repo / ".yaoki" / "runs"
+    return sorted(home.glob(f"*/{task['id']}/*/checks/2-review*/prompt.md"))
+
+
+@pytest.mark.spec("6.7", "6.1")
+def test_work_that_a_judge_accepts_lands(place: Place) -> None:
+    code, task, entries = judged(place, critic(PASS))
+
+    assert (code, task["state"], task["attempt"]) == (0, "DONE", 1)
+    assert [data["outcome"] for data in found(entries)] == ["PASSED"]
+    (prompt,) = [file.read_text() for file in prompts(place, task)]
+    assert "Do a." in prompt
+    assert "+good" in prompt
+    assert "good: PASSED (exit code 0)" in prompt
+
+
+@pytest.mark.spec("6.7", "6.9")
+def test_what_the_judge_misses_goes_back_to_the_agent(place: Place) -> None:
+    again = [{"write": {"b.txt": "the other half\n"}}]
+    code, task, entries = judged(place, critic(FAIL, PASS), [writes("a.txt"), again])
+
+    assert (code, task["state"], task["attempt"]) == (0, "DONE", 2)
+    assert [data["outcome"] for data in found(entries)] == ["FAILED", "PASSED"]
+    assert kinds(entries) == ["QUALITY_FAILURE"]
+    assert "the other half" in place.prompt(task, 2)
+    assert "The file a.txt is good." in place.prompt(task, 1)
+
+
+@pytest.mark.spec("6.7", "14.4", "0.6")
+def test_prose_three_times_asks_a_person_and_never_passes(place: Place) -> None:
+    code, task, entries = judged(place, critic("It passes, well done! pass: true"))
+
+    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
+    assert kinds(entries) == ["ESCALATE_REQUIRED"]
+    assert task["question"].startswith("undecided: ")
+    (data,) = found(entries)
+    assert (data["outcome"], data["pattern"]) == ("FAILED", "judge-undecided")
+    assert "no JSON object" in data["message"]
+    assert len(prompts(place, task)) == 3
+    assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
+
+
+@pytest.mark.spec("6.7", "10.4")
+def test_a_person_may_waive_an_undecided_judge(place: Place) -> None:
+    judged(place, critic("hm"))
+
+    assert place.yaoki("answer", "a", "waive", "--check", "review").code == 0
+    assert place.yaoki("resume").code == 0
+    assert place.task("a")["state"] == "DONE"
+
+
+@pytest.mark.spec("6.7", "14.4")
+def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) -> None:
+    script = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
+    code, task, entries = judged(place, critic([{"run": ["sh", "-c", script]}]))
+
+    assert (code, task["attempt"]) == (0, 1)
+    assert "asked 2 times: there is no JSON object" in found(entries)[0]["message"]
+
+
+@pytest.mark.spec("6.7", "3.6")
+def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
+    edits = [{"write": {"a.txt": "mended by the judge\n"}}, {"say": PASS}]
+    code, _, entries = judged(place, critic(edits, PASS), [writes("a.txt"), writes("b.txt")])
+
+    first, second = found(entries)
+    assert code == 0
+    assert (first["outcome"], second["outcome"]) == ("FAILED", "PASSED")
+    assert "changed files" in first["message"]
+    assert place.show(place.status()["run_branch"], "a.txt") == "good"
+
+
+@pytest.mark.spec("6.7", "0.1")
+def test_a_judge_cannot_pass_what_a_check_failed(place: Place) -> None:
+    code, task, entries = judged(place, critic(PASS), [writes("a.txt", "bad\n")])
+
+    assert (code, task["state"]) == (4, "ESCALATED")
+    assert found(entries) == []
+    assert prompts(place, task) == []
+    assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
+
+
+@pytest.mark.spec("6.7", "0.1")
+def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> None:
+    review = {"judge": {"agent": "critic", "ask": "It is good."}}
+    plan = a_plan(
+        {"a": [writes("a.txt", "bad\n")]}, [{"id": "a"}], {"review": review, "good": holds("a.txt")}
+    )
+    plan["agents"]["critic"] = critic(PASS)
+
+    assert place.yaoki("run", place.plan(plan)).code == 4
+    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    assert {data["outcome"] for data in found(entries)} == {"PASSED"}
+    assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
+
+
+@pytest.mark.spec("6.7", "4.8")
+def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
+    code, task, entries = judged(place, critic(["hang"]), timeout="500ms")
+
+    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
+    assert {data["outcome"] for data in found(entries)} == {"BROKEN"}
+    assert set(kinds(entries)) == {"TRANSIENT_ERROR"}
+
+
+@pytest.mark.spec("6.7")
+def test_a_judge_of_the_end_looks_at_the_whole_run(place: Place) -> None:
+    review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
+    checks = {"good": {"shell": "true"}, "review": review}
+    plan = a_plan(
+        {"a": [writes("a.txt")], "b": [writes("b.txt")]},
+        [{"id": "a", "checks": ["good"]}, {"id": "b", "checks": ["good"]}],
+        checks,
+        done_when=["review"],
+    )
+    plan["agents"]["critic"] = critic(PASS)
+
+    assert place.yaoki("run", place.plan(plan)).code == 0
+    (prompt,) = (place.repo / ".yaoki" / "runs").glob("*/*/*/checks/1-review/prompt.md")
+    told = prompt.read_text()
+    assert "b/a.txt" in told
+    assert "b/b.txt" in told
+    assert "Rehearse" in told
+
+
+@pytest.mark.spec("6.1", "6.7", "0.6")
+def test_plans_with_bad_judges_and_unknown_packages_are_refused(place: Place) -> None:
+    checks = {
+        "good": holds("a.txt"),
+        "nobody": {"judge": {"ask": "It is good."}},
+        "unknown": {"judge": {"agent": "actr", "ask": "It is good."}},
+        "mute": {"judge": {"agent": "actor"}},
+        "timed": {"judge": {"agent": "actor", "ask": "x", "timeout": "1m"}},
+        "based": {"judge": {"agent": "actor", "ask": "x"}, "baseline": "known", "success": "empty"},
+        "both": {"judge": {"agent": "actor", "ask": "x"}, "shell": "true"},
+        "absent": {"python": "no-such-check"},
+        "spare": {"shell": "true", "options": {"a": 1}},
+    }
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], checks)
+
+    refused = place.yaoki("validate", place.plan(plan))
+
+    assert refused.code == 2
+    for words in (
+        "checks.nobody.judge: agent is missing",
+        "checks.unknown.judge.agent: unknown agent 'actr'; did you mean 'actor'?",
+        "checks.mute.judge: ask is missing",
+        "checks.timed.judge.timeout: unknown key",
+        "checks.based.baseline: a judge has no baseline",
+        "checks.based.success: a judge check has no success",
+        "checks.both: has shell and judge",
+        "checks.absent.python: unknown entry point of yaoki.checks 'no-such-check'",
+        "checks.spare.options: only a python check has options",
+    ):
+        assert words in refused.err
+
+
+@pytest.mark.spec("6.7", "3.3")
+def test_a_judge_that_cannot_run_is_refused_before_anything_starts(place: Place) -> None:
+    review = {"judge": {"agent": "critic", "ask": "It is good."}}
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"review": review})
+    plan["agents"]["critic"] = {"command": ["no-such-judge"]}
+
+    refused = place.yaoki("run", place.plan(plan))
+
+    assert refused.code == 2
+    assert "'no-such-judge' is not on the PATH" in refused.err
+
+
+@pytest.mark.spec("6.1")
+def test_a_packages_check_sends_work_back_and_lets_it_land(place: Place, tmp_path: Path) -> None:
+    body = """{
+        "passed": options["word"] in (worktree / "a.txt").read_text(),
+        "message": f"{facts['task']} lacks {options['word']}",
+        "items": ["a.txt"],
+    }"""
+    installed(tmp_path / "site", body)
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    checks = {"mine": {"python": "mine", "options": {"word": "good"}, "timeout": "20s"}}
+    script = {"a": [writes("a.txt", "bad\n"), writes("a.txt")]}
+    plan = place.plan(a_plan(script, [{"id": "a"}], checks))
+
+    assert place.yaoki("validate", plan, env=env).code == 0
+    assert place.yaoki("run", plan, env=env).code == 0
+
+    task = place.task("a")
+    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    assert [data["outcome"] for data in found(entries, "mine")] == ["FAILED", "PASSED"]
+    assert f"{task['id']} lacks good" in place.prompt(task, 2)

@@ -1,0 +1,214 @@
+"""Steps registries run as they stand, through the installed program."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import SETTINGS, WHO, Completed, Place
+from tests.acceptance.test_agents_fall import events
+
+pytestmark = pytest.mark.acceptance
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "registry"
+REGISTRY = FIXTURES / "steps_registry.json"
+STEP = "complete.issue"
+PROMPT = "steps/retry/issue/f_failed_test-failed.md"
+
+SUITE = """\
+import unittest
+
+from total import total
+
+
+class Total(unittest.TestCase):
+    def test_two_numbers(self):
+        self.assertEqual(total([2, 3]), 5)
+"""
+BASE = "def total(numbers):\n    raise NotImplementedError\n"
+WRONG = "def total(numbers):\n    return numbers[0] - numbers[1]\n"
+RIGHT = "def total(numbers):\n    return sum(numbers)\n"
+
+
+class Registered(Place):
+    """A repository with a real test suite, run by `deno task test` as the registry wants it."""
+
+    def prepare(self, *attempts: str, settings: str = 'agent = "actor"') -> None:
+        acts = ", ".join(f'[{{write = {{"total.py" = {json.dumps(t)}}}}}]' for t in attempts)
+        script = f'[agents.actor.options.scenario.tasks]\n"{STEP}" = [{acts}]\n'
+        actor = f'[agents.actor]\npreset = "scripted"\n{script}'
+        (self.repo / "yaoki.toml").write_text(f"{settings}\n{SETTINGS}\n{actor}")
+        (self.repo / "test_total.py").write_text(SUITE)
+        (self.repo / "total.py").write_text(BASE)
+        self.git("add", "-A")
+        self.git(*WHO, "commit", "-qm", "a suite that fails")
+        self._deno()
+
+    def _deno(self) -> None:
+        """The registry's own command line; what it runs here is this repository's real suite."""
+        tool = self.folder / "bin" / "deno"
+        tool.parent.mkdir()
+        suite = f'[ "$*" = "task test" ] && exec {sys.executable} -m unittest\nexit 64\n'
+        tool.write_text(f"#!/bin/sh\n{suite}")
+        tool.chmod(0o755)
+        self.env["PATH"] = f"{tool.parent}{os.pathsep}{self.env['PATH']}"
+
+    def journal(self) -> list[dict[str, Any]]:
+        held: list[dict[str, Any]] = self.yaoki("trace", STEP, "--json").document["entries"]
+        return held
+
+    def changed(self, **step: Any) -> str:
+        """The registry with another onFailure or the like."""
+        held = json.loads(REGISTRY.read_text())
+        held["steps"][STEP].update(step)
+        return self.plan(held, "steps_registry.json")
+
+
+@pytest.fixture
+def registered(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Registered:
+    return Registered(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+
+
+def outcomes(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(one["check"], one["outcome"]) for one in events(entries, "CHECK_FINISHED")]
+
+
+@pytest.mark.spec("2.4", "6.2", "6.8", "6.9", "7.1")
+def test_the_registry_of_the_seed_runs_as_it_stands(registered: Registered) -> None:
+    registered.prepare(WRONG, RIGHT)
+
+    done = registered.yaoki("run", str(REGISTRY))
+
+    assert done.code == 0, done.out + done.err
+    task = registered.task(STEP)
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    assert registered.show(registered.status()["run_branch"], "total.py") == RIGHT.strip()
+    entries = registered.journal()
+    assert outcomes(entries) == [
+        *(("git-clean", "PASSED"), ("tests-pass", "FAILED")),
+        *(("git-clean", "PASSED"), ("tests-pass", "PASSED")),
+    ]
+    sent = events(entries, "PROMPT_SENT")
+    assert [one["path"] for one in sent] == ["", f"shipped/en/{PROMPT}"]
+    assert sent[1]["steps"][0] == f"project/en/{PROMPT}: absent"
+    prompt = registered.prompt(task, 2)
+    assert "## Tests fail" in prompt
+    assert "test_two_numbers" in prompt
+    assert "-1 != 5" in prompt
+
+
+@pytest.mark.spec("2.4", "7.1", "7.2")
+def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: Registered) -> None:
+    registered.prepare(WRONG, RIGHT)
+    file = registered.repo / ".yaoki" / "prompts" / PROMPT
+    file.parent.mkdir(parents=True)
+    file.write_text((FIXTURES / file.name).read_text())
+
+    done = registered.yaoki("run", str(REGISTRY))
+
+    assert done.code == 0, done.out + done.err
+    assert events(registered.journal(), "PROMPT_SENT")[1]["path"] == f"project/{PROMPT}"
+    prompt = registered.prompt(registered.task(STEP), 2)
+    assert "## テストが失敗しています" in prompt
+    assert "失敗したテストを修正してください。" in prompt
+    named = next(line for line in prompt.splitlines() if line.startswith("- `test_total."))
+    assert named.startswith("- `test_total.Total.test_two_numbers`: ")
+    assert "AssertionError: -1 != 5" in named
+    assert "FAILED (failures=1)" in prompt.partition("### エラー出力")[2]
+
+
+@pytest.mark.spec("2.4", "6.8", "0.4")
+def test_max_attempts_counts_every_try_and_then_a_person_is_asked(registered: Registered) -> None:
+    worse = WRONG.replace("-", "*")
+    registered.prepare(WRONG, worse, RIGHT)
+    file = registered.changed(onFailure={"action": "retry", "maxAttempts": 2})
+
+    planned = registered.yaoki("plan", file, "--json")
+    done = registered.yaoki("run", file)
+
+    assert planned.document["tasks"][0]["checks"] == ["git-clean", "tests-pass"]
+    assert done.code == 4, done.out + done.err
+    task = registered.task(STEP)
+    assert (task["state"], task["attempt"], task["reason"]) == ("ESCALATED", 2, "MAX_RETRIES")
+
+
+@pytest.mark.spec("2.4", "6.8")
+def test_abort_asks_a_person_after_the_first_failure(registered: Registered) -> None:
+    registered.prepare(WRONG, RIGHT)
+
+    done = registered.yaoki("run", registered.changed(onFailure={"action": "abort"}))
+
+    assert done.code == 4, done.out + done.err
+    task = registered.task(STEP)
+    assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
+    assert outcomes(registered.journal())[-1] == ("tests-pass", "FAILED")
+
+
+@pytest.mark.spec("2.4", "6.8", "9.4")
+def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
+    registered: Registered,
+) -> None:
+    registered.prepare(WRONG, RIGHT)
+    only = [{"validator": "tests-pass"}]
+    held = json.loads(Path(registered.changed(onFailure={"action": "skip"})).read_text())
+    held["steps"][STEP]["completionConditions"] = only
+    del held["validators"]["git-clean"], held["completionPatterns"]["git-dirty"]
+
+    done = registered.yaoki("run", registered.plan(held, "steps_registry.json"))
+
+    assert done.code == 0, done.out + done.err
+    task = registered.task(STEP)
+    assert outcomes(registered.journal()) == [("tests-pass", "SKIPPED")]
+    assert (task["state"], task["attempt"], task["landed"]) == ("ESCALATED", 1, None)
+    assert registered.show(registered.status()["run_branch"], "total.py") == BASE.strip()
+
+
+@pytest.mark.spec("2.4", "2.2", "7.2")
+def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
+    registered: Registered,
+) -> None:
+    registered.prepare(RIGHT)
+    text = REGISTRY.read_text().replace('"parseUntrackedFiles"', '"parseUntracked"')
+    file = registered.folder / "steps_registry.json"
+    file.write_text(text.replace('"c3": "issue",', '"c3": "issue",\n      "c4": "x",'))
+    prompt = registered.repo / ".yaoki" / "prompts" / PROMPT
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("---\nparams: [failedTest]\n---\n{{ failedTest }}\n")
+
+    done = registered.yaoki("validate", str(file))
+    started = registered.yaoki("run", str(file))
+
+    assert (done.code, started.code) == (2, 2)
+    lines = done.err.splitlines()
+    assert [line.partition(": ")[2] for line in lines[:2]] == [
+        "validators.git-clean.extractParams.untrackedFiles: unknown extractor 'parseUntracked'; "
+        "did you mean 'parseUntrackedFiles'?",
+        "steps.complete.issue.c4: unknown key",
+    ]
+    assert lines[0].startswith(f"{file}:28:27: ")
+    assert lines[2] == (
+        f"{prompt}:2: test-failed gives no param 'failedTest'; did you mean 'failedTests'?"
+    )
+    assert not (registered.repo / ".yaoki" / "state.db").exists()
+
+
+@pytest.mark.spec("2.4", "12.1")
+def test_the_agent_of_a_registry_comes_from_the_settings_or_the_command_line(
+    registered: Registered,
+) -> None:
+    registered.prepare(RIGHT, settings="")
+
+    without = registered.yaoki("validate", str(REGISTRY))
+    unknown = registered.yaoki("validate", str(REGISTRY), "--agent", "acter")
+    done: Completed = registered.yaoki("run", str(REGISTRY), "--agent", "actor")
+
+    assert without.code == 2
+    assert "no agent: a registry names none; give yaoki.toml a default" in without.err
+    assert unknown.code == 2
+    assert "did you mean 'actor'?" in unknown.err
+    assert done.code == 0, done.out + done.err
