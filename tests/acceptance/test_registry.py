@@ -168,6 +168,19 @@ def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
     assert registered.show(registered.status()["run_branch"], "total.py") == BASE.strip()
 
 
+@pytest.mark.spec("2.4", "6.8")
+def test_what_the_other_conditions_prove_lands_though_one_was_skipped(
+    registered: Registered,
+) -> None:
+    registered.prepare(WRONG, RIGHT)
+
+    done = registered.yaoki("run", registered.changed(onFailure={"action": "skip"}))
+
+    assert done.code == 0, done.out + done.err
+    assert registered.task(STEP)["state"] == "DONE"
+    assert outcomes(registered.journal()) == [("git-clean", "PASSED"), ("tests-pass", "SKIPPED")]
+
+
 @pytest.mark.spec("2.4", "2.2", "7.2")
 def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
     registered: Registered,
@@ -212,3 +225,39 @@ def test_the_agent_of_a_registry_comes_from_the_settings_or_the_command_line(
     assert unknown.code == 2
     assert "did you mean 'actor'?" in unknown.err
     assert done.code == 0, done.out + done.err
+
+
+PACKAGE = """\
+def sums(worktree, facts, options):
+    text = (worktree / "total.py").read_text()
+    return {"passed": options["word"] in text, "message": "no sum", "params": {"found": text}}
+"""
+
+
+@pytest.mark.spec("2.4", "6.1")
+def test_a_custom_validator_is_a_check_of_an_installed_package(registered: Registered) -> None:
+    """It gives the params of its pattern itself, and gets those of the condition."""
+    registered.prepare(WRONG, RIGHT)
+    package = registered.folder / "package"
+    (package / "sums-1.0.dist-info").mkdir(parents=True)
+    (package / "sums_check.py").write_text(PACKAGE)
+    (package / "sums-1.0.dist-info" / "METADATA").write_text("Name: sums\nVersion: 1.0\n")
+    entry = "[yaoki.checks]\nsums = sums_check:sums\n"
+    (package / "sums-1.0.dist-info" / "entry_points.txt").write_text(entry)
+    registered.env["PYTHONPATH"] = str(package)
+    held = json.loads(REGISTRY.read_text())
+    words = {"edition": "failed", "adaptation": "no-sum", "params": ["found"]}
+    held["completionPatterns"] = {"no-sum": words}
+    held["validators"] = {"sums": {"type": "custom", "failurePattern": "no-sum"}}
+    condition = {"validator": "sums", "params": {"word": "sum("}}
+    held["steps"][STEP]["completionConditions"] = [condition]
+    file = registered.repo / ".yaoki" / "prompts" / "steps/retry/issue/f_failed_no-sum.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nparams: [found]\n---\nThis sums nothing: {{ found }}\n")
+
+    done = registered.yaoki("run", registered.plan(held, "steps_registry.json"))
+
+    assert done.code == 0, done.out + done.err
+    task = registered.task(STEP)
+    assert (task["state"], task["attempt"]) == ("DONE", 2)
+    assert f"This sums nothing: {WRONG}" in registered.prompt(task, 2)

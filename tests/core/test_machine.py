@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -32,9 +33,11 @@ from yaoki.core.events import (
     LandRefused,
     LeaseExpired,
     Note,
+    PromptSent,
     Released,
     Submitted,
     Undone,
+    UndoRequested,
     name_of,
 )
 from yaoki.core.machine import Illegal, evolve, legal
@@ -63,6 +66,7 @@ EVENTS: tuple[Event, ...] = (
     LeaseExpired("host:1", 4, counted=True),
     Released("host:1", 4),
     AttemptStarted(3, "small", "ba5e", "/w", "host", fresh=True),
+    PromptSent(path="steps/retry/issue/f_failed.md"),
     AgentFinished(an_exit(), "head2", "tree2"),
     Judged(True, "c0ffee2", "onto2"),
     LandRefused("moved"),
@@ -72,6 +76,7 @@ EVENTS: tuple[Event, ...] = (
     Answered(Choice.RETRY, "try the other door"),
     CancelRequested("enough"),
     Cancelled("enough"),
+    UndoRequested("c0ffee"),
     Undone("c0ffee", QUESTION),
     Note("WARNING", {"message": "careful"}),
 )
@@ -83,6 +88,7 @@ LEGAL = {
     "LEASE_EXPIRED": {"ACTIVE": "PWVL"},
     "LEASE_RELEASED": {"ACTIVE": "PWVL"},
     "ATTEMPT_STARTED": {"ACTIVE": "P"},
+    "PROMPT_SENT": {"ACTIVE": "W"},
     "AGENT_FINISHED": {"ACTIVE": "W"},
     "QUALITY_JUDGMENT": {"ACTIVE": "V"},
     "LAND_REFUSED": {"ACTIVE": "L"},
@@ -92,6 +98,7 @@ LEGAL = {
     "ESCALATION_ANSWERED": {"ESCALATED": "PWVL"},
     "CANCEL_REQUESTED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
     "TASK_CANCELLED": {"WAITING": "PWVL", "ACTIVE": "PWVL", "ESCALATED": "PWVL"},
+    "UNDO_REQUESTED": {"DONE": "PWVL"},
     "TASK_UNDONE": {"DONE": "PWVL"},
     "WARNING": dict.fromkeys(
         ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
@@ -118,6 +125,7 @@ def standing(state: State, stage: Stage) -> Task:
 @pytest.mark.spec("1.1", "0.3")
 def test_the_table_names_every_event() -> None:
     assert {name_of(event) for event in EVENTS} == set(LEGAL)
+    assert {type(event) for event in EVENTS} == set(get_args(Event)), "a new event has no row"
 
 
 @pytest.mark.spec("1.1", "0.3")

@@ -418,7 +418,7 @@ def test_what_has_landed_has_landed() -> None:
     ("stage", "report", "rule"),
     [
         (Stage.VERIFY, FAILED, "5.1"),
-        (Stage.WORK, Lost("cut off"), "4.6"),
+        (Stage.WORK, Lost("cut off"), "3.7"),
         (Stage.VERIFY, Faulted("disk", transient=True), "4.8"),
         (Stage.VERIFY, Faulted("git", transient=False), "4.2"),
         (Stage.WORK, replace(WORKED, exit=an_exit(question="?")), "4.1"),
