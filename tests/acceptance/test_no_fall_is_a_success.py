@@ -193,7 +193,7 @@ def test_a_deleted_test_is_caught_and_a_waiver_is_in_the_record(place: Place) ->
     place.git(*WHO, "commit", "-qm", "a red test")
     acts = [{"delete": ["test_it.py"]}, *writes("a.txt")]
 
-    code, task, entries = carried(place, {"a": [acts]}, {"retry": {"max_retries": 0}})
+    code, _, entries = carried(place, {"a": [acts]}, {"retry": {"max_retries": 0}})
 
     assert code == 4
     failure = events(entries, "ESCALATE_DECISION")[0]["failure"]

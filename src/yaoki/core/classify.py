@@ -223,7 +223,8 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
             transient=finding.transient,
             code="" if finding.transient else "RESOURCE_NOT_FOUND",
         )
-    if exit_ is None:
+    if exit_ is None or finding.on_failure is OnFailure.ABORT:
+        # A check that ends the tries does so however the agent ended.
         return _of_finding(finding)
     known = of_exit(exit_)
     if known is not None and not _overstated(known, exit_):

@@ -1,0 +1,1 @@
+"""The engine apart from its edges."""
