@@ -146,7 +146,7 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     newest, first = why["decisions"]
     assert (newest["decision"], newest["rule"]) == ("ESCALATE", "5.1")
     assert (newest["inputs"]["count"], newest["inputs"]["maximum"]) == (1, 1)
-    assert newest["otherwise"] == ["retry.max_retries above 1"]
+    assert newest["otherwise"] == ["max_retries above 1"]
     assert (first["decision"], first["attempt"]) == ("RETRY", 1)
     assert "a.txt does not hold good" in first["failure"]
     assert [one["checks"] for one in why["attempts"]] == [{"a": "FAILED"}, {"a": "FAILED"}]

@@ -33,7 +33,7 @@ from yaoki.core.events import (
     Worked,
     check_finished,
 )
-from yaoki.core.model import Failure, Item, Kind, Reason, Stage, Task, TaskKind
+from yaoki.core.model import Failure, Item, Kind, Reason, Stage, Task, TaskKind, Verdict
 
 PERSON = "person"
 
@@ -61,6 +61,7 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             items = tuple(Item(path, "conflicts with the run branch") for path in paths)
             words = f"{len(paths)} files conflict with the run branch: {', '.join(paths[:5])}"
             failure = classify.failed(Kind.CONFLICT, words, pattern="merge-conflict", items=items)
+            failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
             return _failing(task, failure, moment, report.tree)
         case LandedOn():
             return _landed(task, report)
@@ -132,10 +133,18 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     final = failure.kind is Kind.ESCALATE_REQUIRED
     if unchanged and not failure.ours and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
-        # The findings say what is still missing, so they go along with "nothing was changed".
-        items = failure.items if nothing.kind is Kind.INCOMPLETE else nothing.items
-        failure = replace(nothing, items=items, check=failure.check, output=failure.output)
+        failure = _with_findings(nothing, failure, verdict)
     return (*told, judged, *_failing(task, failure, moment, task.work.tree))
+
+
+def _with_findings(nothing: Failure, failure: Failure, verdict: Verdict) -> Failure:
+    """The findings say what is still missing, so they go along with "nothing was changed"."""
+    told = replace(nothing, check=failure.check, output=failure.output)
+    if nothing.kind is not Kind.INCOMPLETE:
+        return told
+    said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
+    words = "; ".join((nothing.message, *said))
+    return replace(told, message=words, items=failure.items, params=failure.params)
 
 
 def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:

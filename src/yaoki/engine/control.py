@@ -176,7 +176,7 @@ class Control:
         if named not in known:
             raise NotNow(
                 f"{named or 'no check'} cannot be waived: it is not a check of {task.id}",
-                hint=f"name one of: {', '.join(sorted(known))}",
+                hint=f"name one of: {', '.join(_own_first(task, known))}",
             )
         return named
 
@@ -286,3 +286,9 @@ class Control:
             return []
         over = {State.DONE, State.CANCELLED, State.REPLACED}
         return [r for r in self._store.rows(run.id) if r.id in there and r.state in over]
+
+
+def _own_first(task: Task, known: frozenset[str]) -> list[str]:
+    """The plan's own checks, then what must hold of any change."""
+    own = [check.name for check in task.spec.checks]
+    return [*own, *sorted(known.difference(own))]

@@ -31,7 +31,23 @@ class Proving:
     ) -> tuple[Finding, ...]:
         """Everything that was found; what goes too far is not checked any further."""
         strayed = tuple(_built_in(task, candidate)) or self._criteria(task, candidate)
-        return strayed or tuple(self._checked(run, task, candidate, home, hold))
+        if strayed:
+            return strayed
+        checked = tuple(self._checked(run, task, candidate, home, hold))
+        return (*checked, *self._empty_words(task, candidate, checked))
+
+    def _empty_words(
+        self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
+    ) -> tuple[Finding, ...]:
+        """Q5 and Q6: nothing was done, the checks fail, and what was said about it."""
+        failing = any(not finding.settled for finding in checked)
+        if task.spec.kind is not TaskKind.CHANGE or candidate.changed or not failing:
+            return ()
+        said = task.work.exit.said if task.work.exit else ""
+        claims = Claims(said=said, changed=False, checks_passed=False, kind=task.spec.kind)
+        judged = self._quality.judge((), claims, exists=lambda _: True)
+        wanted = {"Q5", "Q6"}.intersection(task.spec.quality)
+        return tuple(f for f in judged if f.check in wanted and f.check not in task.waivers)
 
     def _criteria(self, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
         """The quality of the change itself, before any command is asked about it."""
