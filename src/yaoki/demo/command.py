@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -120,7 +121,7 @@ class Story:
             "and one question waits for you."
         )
         click.echo("Look around:")
-        click.echo(f"  cd {self._repo} && export YAOKI_HOME={self._home / 'state'}")
+        click.echo(f"  cd {self._repo} && export YAOKI_HOME={self._home / 'state'}{_path()}")
         for next_command in (
             "yaoki why words",
             "yaoki trace rose",
@@ -128,3 +129,10 @@ class Story:
             f"rm -rf {self._home}",
         ):
             click.echo(f"  {next_command}")
+
+
+def _path() -> str:
+    """What a shell needs to find the program that is telling this."""
+    if shutil.which("yaoki"):
+        return ""
+    return f" PATH={Path(sys.executable).parent}:$PATH"
