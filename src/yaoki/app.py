@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import signal
+import tempfile
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -27,13 +28,14 @@ from yaoki.system import (
     holder_name,
     machine_id,
     memory_free,
+    run,
     state_home,
 )
 from yaoki.workspace import GitWorkspace, Repository, open_repository, resolve_base
 
 if TYPE_CHECKING:
     from yaoki.config import Loaded
-    from yaoki.core.model import Run, RunId
+    from yaoki.core.model import Finding, Run, RunId
     from yaoki.engine.closing import Closing
     from yaoki.engine.control import Control
     from yaoki.engine.pool import Pool, Stop
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 BACKUP_EVERY = timedelta(minutes=10)
+SETUP_TIMEOUT = timedelta(minutes=10)
 
 
 def new_run_id() -> str:
@@ -277,6 +280,27 @@ class App:
         if defects:
             words = f"{self.home / 'prompts'}: {len(defects)} defects in the project's own prompts"
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
+
+    def baseline(self, plan: Plan, base: str = "") -> dict[str, Finding]:
+        """What the plan's commands and files say of the base, before anybody has worked on it.
+
+        Judges cost money and git checks need a task, so neither is asked.
+        """
+        from yaoki.checks import Checks
+
+        _, commit = resolve_base(self.repository, base or plan.base)
+        facts = {"commit": commit, "base": commit, "onto": commit, "changed": (), "scope": ()}
+        checker = Checks(self.processes, timedelta(0))
+        looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
+        with self.workspace.aside(commit) as place, tempfile.TemporaryDirectory() as logs:
+            for argv in plan.specs[0].setup if plan.specs else ():
+                run(argv, cwd=place, env=allowed(os.environ, BASIC), timeout=SETUP_TIMEOUT)
+            return {
+                spec.name: checker.check(
+                    spec, place, Path(logs) / spec.name, facts=facts, stop=lambda: False
+                )
+                for spec in looked
+            }
 
     def check_agents(self, plan: Plan) -> None:
         """Before anything is stored: can every agent of the plan run here at all?"""

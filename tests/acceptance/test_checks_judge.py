@@ -74,6 +74,25 @@ def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
 
 
 @pytest.mark.spec("6.4")
+def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place) -> None:
+    checks = red_base(place, baseline="known")
+    plan = place.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], checks))
+
+    shown = place.yaoki("plan", plan, "--baseline")
+    document = place.yaoki("plan", plan, "--baseline", "--json").document
+
+    assert shown.code == 0, shown.err
+    assert "FAILED tests: 1 test failed" in shown.out
+    assert "touches a" in shown.out
+    assert {b["check"]: b["outcome"] for b in document["baseline"]} == {
+        "tests": "FAILED",
+        "good": "FAILED",
+    }
+    assert not (place.repo / ".yaoki").exists(), "looking stores nothing"
+    assert place.git("worktree", "list").count("\n") == 0
+
+
+@pytest.mark.spec("6.4")
 def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
     checks = red_base(place, baseline="known")
     breaks = [{"write": {"a.txt": "good\n", "new.txt": "broken\n"}}]

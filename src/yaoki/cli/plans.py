@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
 from yaoki.views import SCHEMA, PlanView, TaskBound, plan_document, plan_view, status_schema
 
@@ -51,13 +52,17 @@ def view_of(plan: Plan) -> PlanView:
     return plan_view(plan.goal, plan.specs, plan.done_when)
 
 
-def _read(file: Path, repo: Path, agents: Sequence[str]) -> PlanView:
+def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
     from yaoki.app import App
 
     app = App(repo.absolute())
     held = read_plan(app, file, agents)
     app.check(held)
-    return view_of(held)
+    return app, held
+
+
+def _read(file: Path, repo: Path, agents: Sequence[str]) -> PlanView:
+    return view_of(_open(file, repo, agents)[1])
 
 
 @click.command()
@@ -79,17 +84,53 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
 @click.command()
 @click.argument("plan", metavar="PLAN", type=FILE)
 @agent_option
+@click.option("--baseline", is_flag=True, help="Run the checks on the base: what is red there?")
 @json_option
 @repo_option
-def plan(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
+def plan(plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path) -> int:
     """Show the tasks of PLAN and how often agents can run for them at worst."""
-    view = _read(plan, repo, agents)
+    app, held = _open(plan, repo, agents)
+    view = view_of(held)
+    findings = app.baseline(held) if baseline else None
     if as_json:
-        document(plan_document(view))
+        document({**plan_document(view), "baseline": _base_document(view, findings)})
     else:
         show(view)
+        _show_base(view, findings)
         next_command(f"yaoki run {line(str(plan))}")
     return 0
+
+
+def _touched(view: PlanView, check: str) -> list[str]:
+    return [t.spec.name for t in view.tasks if any(c.name == check for c in t.spec.checks)]
+
+
+def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
+    if findings is None:
+        say("the base was not looked at; --baseline runs the checks on it once")
+        return
+    red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
+    say(f"at the base {len(findings) - len(red)} of {len(findings)} checks pass")
+    for finding in red:
+        tasks = ", ".join(_touched(view, finding.check)) or "no task"
+        why = line(finding.message, 160)
+        say(
+            f"  {finding.outcome.value} {line(finding.check, 40)}: {why}; touches {line(tasks, 120)}"
+        )
+
+
+def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> Any:
+    if findings is None:
+        return None
+    return [
+        {
+            "check": finding.check,
+            "outcome": finding.outcome.value,
+            "message": finding.message,
+            "tasks": _touched(view, finding.check),
+        }
+        for finding in findings.values()
+    ]
 
 
 def show(view: PlanView) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from uuid import uuid4
 
 from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task
 from yaoki.ports import Candidate, Kept, Merged, Place, SavedWork
-from yaoki.system import disk_free
+from yaoki.system import birth, disk_free
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
@@ -26,6 +30,7 @@ from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
 from yaoki.workspace.told import told
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
+LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
 DISK_BYTES_MIN = 512 << 20
 
@@ -144,6 +149,19 @@ class GitWorkspace:
         return True
 
     @told
+    @contextmanager
+    def aside(self, commit: str) -> Iterator[Path]:
+        """A worktree for looking only, gone afterwards; one that a killed process left goes now."""
+        for name in self.worktrees():
+            owner = LOOK.fullmatch(name)
+            if owner and not birth(int(owner[1])):
+                self._worktrees.remove(name)
+        name = f"look-{os.getpid()}-{uuid4().hex[:8]}"
+        try:
+            yield self._worktrees.aside(name, commit)
+        finally:
+            self._worktrees.remove(name)
+
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
         return changes(self._git, old, new)

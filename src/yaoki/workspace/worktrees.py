@@ -137,6 +137,13 @@ class Worktrees:
             self._git.run("worktree", "add", "-q", "--no-track", "-B", branch, str(path), commit)
         return self.find(task_id)
 
+    def aside(self, name: str, commit: str) -> Path:
+        """A worktree on no branch."""
+        path = self._root / part(name)
+        with self._alone():
+            self._git.run("worktree", "add", "-q", "--detach", str(path), commit)
+        return path
+
     def remove(self, task_id: str) -> None:
         """Remove it at once for everybody, and its files as fast as the disk allows.
 

@@ -1,0 +1,123 @@
+"""What was seen: findings, verdicts, how an agent ended, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from yaoki.core.model.words import Kind, OnFailure, Outcome, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One detail of a failing check: a test, a file, a line."""
+
+    name: str
+    message: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check saw on one commit."""
+
+    check: str
+    outcome: Outcome
+    required: bool = True
+    on_failure: OnFailure = OnFailure.RETRY
+    pattern: str = ""
+    message: str = ""
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int | None = None
+    output: str = ""
+    log: str = ""
+    seconds: float = 0.0
+    transient: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Does this finding let the list go on?"""
+        return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the checks said of one commit.
+
+    Nothing checked is nothing proven: a verdict without a passing (or by a person
+    waived) finding does not pass, and skipped is not passed.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        good = {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
+        proven = any(f.outcome in good for f in self.findings)
+        return proven and all(f.settled for f in self.findings)
+
+    @property
+    def failing(self) -> Finding | None:
+        return next((f for f in self.findings if not f.settled), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentExit:
+    """How an agent ended.  `ended_by` is empty when it ended by itself.
+
+    Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
+    tail of its error channel; `question` what it asked.  `failed`: its own note says so.
+    `start_fault`: this machine could not start it.  `report_bytes`: how much it said on its
+    output; `said`: the end of it.
+
+    `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
+    reach), session (the conversation is gone), request (refused as malformed), notfound,
+    forbidden, context (too long for the model), turns (its own bound), unfinished (it ended
+    without a last word), denied (it was not allowed to go on), unknown (it failed as no rule
+    explains).
+    """
+
+    code: int | None = None
+    signal: int | None = None
+    ended_by: str = ""
+    seconds: float = 0.0
+    output_bytes: int = 0
+    error: str = ""
+    question: str = ""
+    retry_after: timedelta | None = None
+    limit: str = ""
+    retry_safe: bool = True
+    session: str = ""
+    start_error: str = ""
+    start_fault: bool = False
+    failed: bool = False
+    report_bytes: int = 0
+    said: str = ""
+
+    @property
+    def clean(self) -> bool:
+        """Nothing it left behind says that it did not come to its own end."""
+        bad = self.ended_by or self.start_error or self.limit or self.failed
+        return self.code == 0 and not bad
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt did not land."""
+
+    kind: Kind
+    message: str
+    pattern: str = ""
+    check: str = ""
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    fingerprint: str = ""
+    retry_after: timedelta | None = None
+    retry_safe: bool = True
+    ours: bool = False
+    reason: Reason | None = None
+    code: str = ""

@@ -1,0 +1,130 @@
+"""The words of the wire: states, stages, kinds, reasons, choices, outcomes."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+from typing import NewType
+
+RunId = NewType("RunId", str)
+TaskId = NewType("TaskId", str)
+
+# The task that proves a plan's done_when; later proofs of the same run are numbered.
+DONE_WHEN = "done_when"
+
+# How often a judge is asked about one commit before a person decides.
+JUDGE_TRIES_MAX = 3
+
+# The group of entry points by which installed packages bring checks of their own.
+CHECK_ENTRY_POINTS = "yaoki.checks"
+
+# What must hold of any change, whatever the plan checks; a person may waive each by its name.
+BUILT_IN = (
+    *("scope", "mass-deletion", "conflict-markers", "test-integrity"),
+    *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
+)
+
+
+@unique
+class State(StrEnum):
+    """Where a task stands.  Ready and blocked are derived, never stored."""
+
+    WAITING = "WAITING"
+    ACTIVE = "ACTIVE"
+    ESCALATED = "ESCALATED"
+    DONE = "DONE"
+    CANCELLED = "CANCELLED"
+    REPLACED = "REPLACED"
+
+    @property
+    def final(self) -> bool:
+        return self in {State.DONE, State.CANCELLED, State.REPLACED}
+
+
+@unique
+class Stage(StrEnum):
+    """The next piece of work of a task."""
+
+    PREPARE = "PREPARE"
+    WORK = "WORK"
+    VERIFY = "VERIFY"
+    LAND = "LAND"
+
+
+@unique
+class TaskKind(StrEnum):
+    """What counts as success follows from the kind."""
+
+    CHANGE = "change"
+    REPORT = "report"
+    CHECK = "check"
+    PLAN = "plan"
+    GROUP = "group"
+
+
+@unique
+class Kind(StrEnum):
+    """The class of a failure."""
+
+    INCOMPLETE = "INCOMPLETE"
+    QUALITY_FAILURE = "QUALITY_FAILURE"
+    TIMEOUT = "TIMEOUT"
+    TRANSIENT_ERROR = "TRANSIENT_ERROR"
+    RATE_LIMIT = "RATE_LIMIT"
+    CONFLICT = "CONFLICT"
+    LOST = "LOST"
+    FATAL_ERROR = "FATAL_ERROR"
+    ESCALATE_REQUIRED = "ESCALATE_REQUIRED"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+
+
+# Failures of what the agent made: they are told to the agent in the next prompt.
+CONTENT = frozenset({Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.CONFLICT})
+
+
+@unique
+class Reason(StrEnum):
+    """Why a task is blocked."""
+
+    MAX_RETRIES = "MAX_RETRIES"
+    MAX_RETRIES_INTEGRATION = "MAX_RETRIES_INTEGRATION"
+    CONFLICT = "CONFLICT"
+    SYSTEM_ERROR_TRANSIENT = "SYSTEM_ERROR_TRANSIENT"
+    SYSTEM_ERROR_PERMANENT = "SYSTEM_ERROR_PERMANENT"
+    MANUAL = "MANUAL"
+    DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
+    NEEDS_HUMAN = "NEEDS_HUMAN"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+    UNKNOWN = "UNKNOWN"
+
+
+@unique
+class Choice(StrEnum):
+    """What a person may answer to an escalation."""
+
+    RETRY = "retry"
+    DONE = "done"
+    WAIVE = "waive"
+    ABORT = "abort"
+
+
+@unique
+class Outcome(StrEnum):
+    """What one check said.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed,
+    and passed when it was run again on the same commit.
+    """
+
+    PASSED = "PASSED"
+    FLAKY = "FLAKY"
+    FAILED = "FAILED"
+    BROKEN = "BROKEN"
+    SKIPPED = "SKIPPED"
+    WAIVED = "WAIVED"
+
+
+@unique
+class OnFailure(StrEnum):
+    """What a failing check asks for."""
+
+    RETRY = "retry"
+    ABORT = "abort"
+    SKIP = "skip"

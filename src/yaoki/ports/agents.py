@@ -1,0 +1,70 @@
+"""Agents, and the words they are told about a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    Failure,
+    Kind,
+    TaskId,
+)
+from yaoki.ports.processes import Launch, Look
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What an agent is asked to do in one attempt."""
+
+    task_id: TaskId
+    attempt: int
+    epoch: int
+    agent: AgentSpec
+    prompt: str
+    worktree: Path
+    folder: Path
+    timeout: timedelta
+    hang: timedelta
+    lease: timedelta
+    output_bytes_max: int = 1 << 30
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Agent(Protocol):
+    """Knows how to call one kind of agent, and how to read what it left."""
+
+    def preflight(self, spec: AgentSpec) -> None:
+        """Raise `Fault` when the agent cannot possibly run (binary missing, not executable)."""
+
+    def launch(self, order: Order) -> Launch: ...
+
+    def read(self, folder: Path, look: Look) -> AgentExit: ...
+
+    def question(self, folder: Path) -> str:
+        """What the agent asks a person while it still runs; empty when it asks nothing."""
+
+    def waits(self, folder: Path) -> timedelta:
+        """How long the agent means to wait by itself; zero when it works."""
+
+
+class Told(Protocol):
+    """Words about a failure, the file they came from, how it was found, and what went wrong."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def steps(self) -> tuple[str, ...]: ...
+    @property
+    def fault(self) -> str: ...
+
+
+class Telling(Protocol):
+    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Told: ...

@@ -1,0 +1,41 @@
+"""Checks, and the criteria on the diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from yaoki.core.change import Change, Claims
+from yaoki.core.model import (
+    CheckSpec,
+    Finding,
+)
+
+
+class Checker(Protocol):
+    def check(
+        self,
+        spec: CheckSpec,
+        worktree: Path,
+        folder: Path,
+        *,
+        facts: Mapping[str, Any],
+        stop: Callable[[], bool],
+    ) -> Finding:
+        """Run one check in `worktree`; its logs go to `folder`.
+
+        `facts` hold what git checks need: commit, base, onto, changed, scope, branch; and what
+        a judge needs: goal, the findings so far, `diff` to be called, and whose attempt it is.
+        `stop` is asked while it runs; true means end it at once.
+        """
+
+
+class Quality(Protocol):
+    """The criteria on the diff; pure, so a module with these functions will do."""
+
+    def judge(
+        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    ) -> tuple[Finding, ...]: ...
+
+    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None: ...

@@ -1,0 +1,62 @@
+"""Process trees that outlive their worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command to run in its own session under a shim.
+
+    `env` is the whole environment the child gets.  Its stdin is closed unless
+    `stdin` holds text.  Zero for a limit means none.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    stdin: str | None = None
+    deadline: timedelta = timedelta(0)
+    hang: timedelta = timedelta(0)
+    lease: timedelta = timedelta(0)
+    grace: timedelta = timedelta(seconds=2)
+    output_bytes_max: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a launched process stands, seen from its folder.
+
+    `phase` is absent (never started), running, exited (exit facts present) or gone (started,
+    but its shim died without recording an exit).  `ended_by` as in AgentExit.
+    """
+
+    phase: str
+    code: int | None = None
+    signal: int | None = None
+    ended_by: str = ""
+    seconds: float = 0.0
+    quiet_seconds: float = 0.0
+    output_bytes: int = 0
+    start_error: str = ""
+    start_errno: int = 0
+
+
+class Processes(Protocol):
+    """Process trees that outlive their worker.  Every call names the tree by its folder."""
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        """Start it, at most once per folder however often this is called."""
+
+    def look(self, folder: Path) -> Look: ...
+
+    def renew(self, folder: Path) -> None:
+        """Tell the shim that somebody still holds the lease."""
+
+    def end(self, folder: Path, why: str) -> Look:
+        """End the whole tree, detached grandchildren included, and say how it stands then."""

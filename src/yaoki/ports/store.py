@@ -1,0 +1,159 @@
+"""The one transactional store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from yaoki.core.events import Event
+from yaoki.core.model import (
+    Finding,
+    Lease,
+    Run,
+    RunId,
+    Spec,
+    State,
+    Task,
+    TaskId,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the journal."""
+
+    seq: int
+    at: datetime
+    run_id: str
+    task_id: str
+    attempt: int
+    event: str
+    data: Mapping[str, Any]
+    subtask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A task as screens need it, read without its specification and history."""
+
+    id: TaskId
+    run_id: RunId
+    n: int
+    name: str
+    kind: str
+    state: State
+    stage: str
+    attempt: int
+    epoch: int
+    holder: str
+    due_at: datetime | None
+    lease_until: datetime | None
+    open_needs: int
+    required: bool
+    reason: str
+    agent: str
+    cancel_wanted: bool
+    landed: str
+    question: str
+    undo_wanted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account whose service asked to wait; `probe` is the task that tries first after that."""
+
+    name: str
+    until: datetime
+    why: str
+    probe: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a heartbeat learned: claims that were lost, and tasks a person wants cancelled."""
+
+    lost: frozenset[TaskId]
+    cancelled: frozenset[TaskId]
+
+
+class Baselines(Protocol):
+    """What a check said of a commit that others build on."""
+
+    def baseline(self, commit: str, command: str) -> Finding | None: ...
+    def keep_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
+
+
+class Store(Protocol):
+    """The one transactional store.  Every method is one transaction."""
+
+    def submit(
+        self, run: Run, specs: Sequence[Spec], request: Mapping[str, Any]
+    ) -> list[TaskId]: ...
+
+    def add(self, run_id: RunId, specs: Sequence[Spec], *, unless: str = "") -> list[TaskId]:
+        """Add tasks to a run; `unless` names a task whose presence makes this a no-op."""
+
+    def claim(
+        self,
+        holder: str,
+        lease: timedelta,
+        limit: int,
+        *,
+        runs: Sequence[RunId] = (),
+        host: str = "",
+        host_max: int = 0,
+        alive: Callable[[str], bool] = ...,
+    ) -> list[Task]:
+        """`alive` says that a holder lives on this machine; such a one keeps its task for a while
+        even when its lease ran out."""
+
+    def claim_cancelled(
+        self, holder: str, lease: timedelta, runs: Sequence[RunId]
+    ) -> list[Task]: ...
+
+    def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
+
+    def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
+        """A person's change: no lease needed, fenced by what `decide` sees."""
+
+    def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> Beat: ...
+
+    def expire(
+        self, dead: Callable[[str], bool], *, counted: bool, runs: Sequence[RunId] = ()
+    ) -> list[TaskId]:
+        """Take the claims of dead holders back."""
+
+    def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]: ...
+    def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
+    def cancel_wanted(self) -> frozenset[TaskId]: ...
+    def accounts(self) -> list[Account]: ...
+    def audit(self, run_id: RunId) -> list[str]: ...
+
+    def note(
+        self, run_id: RunId, name: str, data: Mapping[str, Any], task_id: str = "", attempt: int = 0
+    ) -> None: ...
+
+    def run(self, run_id: str) -> Run: ...
+    def runs(self) -> list[Run]: ...
+    def update_run(
+        self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any
+    ) -> Run: ...
+    def task(self, task_id: str) -> Task: ...
+    def rows(self, run_id: RunId) -> list[Row]: ...
+    def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...
+    def tally(self, run_id: RunId) -> dict[tuple[State, bool], int]:
+        """How many tasks per (state, required)."""
+
+    def resting(self, run_id: RunId) -> bool:
+        """Is nothing of this run claimed, ready or due later?"""
+
+    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None: ...
+    def journal(
+        self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
+    ) -> list[Entry]: ...
+    def version(self) -> int:
+        """Changes whenever anybody commits; cheap enough to poll."""
+
+    def close(self) -> None: ...

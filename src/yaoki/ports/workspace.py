@@ -1,0 +1,141 @@
+"""git worktrees and refs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from yaoki.core.change import Change
+from yaoki.core.model import (
+    Run,
+    Task,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A worktree made ready for one attempt."""
+
+    worktree: Path
+    base: str
+    tree: str
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Everything an attempt left, committed on the task's branch and kept under a private ref."""
+
+    head: str
+    tree: str
+    changed: tuple[str, ...]
+    deleted: int
+    tracked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The exact commit to prove: the task's work merged onto the run branch's head.
+
+    `changed` are the paths in which it differs from `onto`.  With `conflicts` there is
+    nothing to prove.
+    """
+
+    commit: str
+    onto: str
+    tree: str
+    changed: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    deleted: int = 0
+    tracked: int = 0
+    markers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SavedWork:
+    """One attempt's work as `yaoki recover` lists it."""
+
+    task_id: str
+    attempt: int
+    ref: str
+    commit: str
+    at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Where a run's work is now.  `how`: already, created, fast-forward or merge."""
+
+    branch: str
+    commit: str
+    how: str
+
+
+class Workspace(Protocol):
+    """git worktrees and refs.  Nothing here touches the user's checkout, index or HEAD.
+
+    Every method may be repeated after a crash at any point inside it.
+    """
+
+    def open_run(self, run: Run) -> None:
+        """Make the run branch at the run's base unless it is there."""
+
+    def head(self, run: Run) -> str: ...
+
+    def prepare(self, run: Run, task: Task, attempt: int) -> Place:
+        """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
+
+    def snapshot(self, task: Task, attempt: int) -> str:
+        """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id."""
+
+    def keep(self, run: Run, task: Task) -> Kept: ...
+
+    def candidate(self, run: Run, task: Task) -> Candidate:
+        """Merge onto the run branch's head and put the worktree at the result."""
+
+    def visit(self, task: Task, commit: str) -> None:
+        """Put the task's worktree at another commit for a while; `candidate` puts it back."""
+
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        """The text files that differ between two commits."""
+
+    def pushed(self, commit: str) -> bool: ...
+
+    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
+        """Put the worktree back at `commit`; returns the tracked files that were not as there."""
+
+    def rebuild(self, task: Task) -> bool:
+        """Make a missing worktree again at the work it held; true when it was missing."""
+
+    def diff(self, old: str, new: str) -> str:
+        """The difference of two commits as text, cut at a bound and saying so."""
+
+    def intact(self, run: Run) -> str:
+        """Empty when the run branch is where yaoki put it; else one sentence."""
+
+    def land(self, run: Run, commit: str, onto: str) -> str:
+        """Move the run branch from `onto` to `commit`; returns the head it then has.
+
+        The head is `commit` or has it as an ancestor when it landed; anything else: it moved.
+        """
+
+    def holds(self, run: Run, commit: str) -> bool:
+        """Does the run branch already have this commit?"""
+
+    def release(self, task: Task) -> None:
+        """Remove the worktree of a task whose work is reachable from a ref."""
+
+    def guards(self) -> Mapping[str, str]:
+        """Hashes of what an agent must never change: git config and hooks, by name."""
+
+    def worktrees(self) -> frozenset[str]:
+        """The ids of the tasks that have a worktree on this machine."""
+
+    def undo(self, run: Run, landed: str, task_id: str) -> str:
+        """Revert landed work on the run branch; returns its new head.  Twice is once."""
+
+    def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged: ...
