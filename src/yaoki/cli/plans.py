@@ -113,10 +113,8 @@ def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     say(f"at the base {len(findings) - len(red)} of {len(findings)} checks pass")
     for finding in red:
         tasks = ", ".join(_touched(view, finding.check)) or "no task"
-        why = line(finding.message, 160)
-        say(
-            f"  {finding.outcome.value} {line(finding.check, 40)}: {why}; touches {line(tasks, 120)}"
-        )
+        head = f"{finding.outcome.value} {line(finding.check, 40)}"
+        say(f"  {head}: {line(finding.message, 160)}; touches {line(tasks, 120)}")
 
 
 def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> Any:
