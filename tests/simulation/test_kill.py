@@ -14,6 +14,7 @@ import pytest
 from tests.simulation.lives import LEASE, RUN, Ending, Life, Story, end_shims, to_the_end
 from tests.simulation.world import Killed, Touches, World
 from yaoki.core.model import State
+from yaoki.engine.hold import Hold
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "300"))
 CHUNK = 25
@@ -128,6 +129,23 @@ def test_a_cancel_after_a_kill_at_every_touch_ends_everything_and_forgets_no_lan
             on_branch = task.work.proven in world.ancestors(head) - {world.base}
             assert (row.state is State.DONE) >= on_branch, f"{place}: {row.name} landed unrecorded"
         second.real.close()
+
+
+@pytest.mark.spec("11.1", "11.2")
+def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
+    """Whoever holds the task now goes on with the very same agent; it must not be ended."""
+    world, path = PLAIN.begin()
+    life = Life(world, path, "host:0", Touches())
+    life.submit(PLAIN.specs(), PLAIN.run(world))
+    (task,) = life.worker.claim(1, [RUN])
+    world.dice.randint = lambda _low, high: high  # type: ignore[method-assign]
+
+    assert life.worker.carry(task, Hold(lambda: "lost")) is None
+
+    told = [entry.event for entry in life.real.journal(task_id=task.id)]
+    assert told[-1] == "PROMPT_SENT"
+    assert not any(process.ended for process in world.processes.values())
+    life.real.close()
 
 
 @pytest.mark.spec("11.1", "11.2", "11.3", "0.3")

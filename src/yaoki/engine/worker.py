@@ -119,7 +119,7 @@ class Worker:
             return Faulted(_told(fault), fault.transient, fault.code)
         except GitFailed as failed:
             return Faulted(_told(failed), transient=failed.transient)
-        except (StoreError, LeaseLost):
+        except (StoreError, LeaseLost, Superseded):
             raise
         except WorkspaceError as failed:
             return Faulted(_told(failed), transient=False)
