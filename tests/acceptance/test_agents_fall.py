@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -336,7 +335,7 @@ def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(plac
 
 @pytest.mark.spec("3.8", "9.5", "8.2")
 @pytest.mark.parametrize("with_worker", [True, False], ids=["live worker", "dead worker"])
-def test_cancel_ends_the_whole_tree_within_five_seconds_and_keeps_its_work(
+def test_cancel_ends_the_whole_tree_before_it_returns_and_keeps_its_work(
     place: Place, tmp_path: Path, with_worker: bool
 ) -> None:
     """A detached grandchild included; also when the worker itself was killed before."""
@@ -350,14 +349,12 @@ def test_cancel_ends_the_whole_tree_within_five_seconds_and_keeps_its_work(
         worker.send_signal(signal.SIGKILL)
         worker.wait()
 
-    began = time.monotonic()
     cancelled = place.yaoki("cancel")
-    until(lambda: not _alive(pid), "the grandchild is gone")
-    took = time.monotonic() - began
+    gone = not _alive(pid)
     worker.communicate(timeout=20)
 
     assert cancelled.code in {0, 3}, cancelled.err
-    assert took < 5
+    assert gone, "nothing of the tree is left when cancel returns"
     assert place.task("a")["state"] == "CANCELLED"
     kept = place.yaoki("recover", "--json").document
     assert "a" in json.dumps(kept)
