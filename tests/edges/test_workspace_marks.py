@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,3 +162,36 @@ def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> Non
     assert world.files(done.landed) >= {"one", "two"}
     assert both(world) == {done.landed}
     assert world.workspace.merge(world.run).how == "fast-forward"
+
+
+@pytest.mark.spec("0.2", "8.6")
+def test_a_landing_on_its_way_is_not_somebody_elses_doing(world: World) -> None:
+    """The mark moves first; a reader in between, or a kill there, sees it one landing ahead."""
+    head = world.workspace.head(world.run)
+    git(world.repo, "update-ref", BRANCH, git(world.repo, "rev-parse", f"{head}^1").strip())
+
+    assert world.workspace.intact(world.run) == ""
+    assert world.workspace.lacks(world.run, [head]) == (head,), "a merge still refuses it"
+
+
+@pytest.mark.spec("0.2", "8.6")
+def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> None:
+    """Seen in a run of two slots: one task read the refs while the other moved them."""
+    said: list[str] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            said.append(world.workspace.intact(world.run))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    head = world.workspace.head(world.run)
+    tree = git(world.repo, "rev-parse", f"{head}^{{tree}}").strip()
+    for n in range(40):
+        new = git(world.repo, "commit-tree", "-p", head, "-m", f"landing {n}", tree).strip()
+        head = world.workspace.land(world.run, new, head)
+    over.set()
+    reader.join()
+
+    assert set(said) == {""}

@@ -243,6 +243,9 @@ class DictWorkspace:
     def diff(self, old: str, new: str) -> str:
         raise AssertionError("nobody judges here")
 
+    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
     def intact(self, run: Run) -> str:
         return ""
 

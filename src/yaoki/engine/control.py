@@ -243,7 +243,15 @@ class Control:
                 hint=f"yaoki status {run.id}, or merge what has landed: "
                 f"yaoki merge {run.id} --partial",
             )
-        cut_off = [row.id for row in self._store.rows(run.id) if row.undo_wanted]
+        rows = self._store.rows(run.id)
+        lost = self._workspace.lacks(run, [row.landed for row in rows if row.landed])
+        if lost:
+            names = ", ".join(row.name for row in rows if row.landed in lost)
+            raise NotNow(
+                f"{run.branch} no longer holds what landed: {names}",
+                hint=f"git log --oneline {run.branch}; the work itself: yaoki recover",
+            )
+        cut_off = [row.id for row in rows if row.undo_wanted]
         if cut_off:
             raise NotNow(
                 f"the undo of {cut_off[0]} was cut off in the middle",

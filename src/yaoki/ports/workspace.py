@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -113,6 +113,9 @@ class Workspace(Protocol):
 
     def diff(self, old: str, new: str) -> str:
         """The difference of two commits as text, cut at a bound and saying so."""
+
+    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Which of these commits the run branch does not hold."""
 
     def intact(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""

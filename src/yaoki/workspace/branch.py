@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed
+from yaoki.system import SystemClock
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, mark_of
 
 RACES_MAX = 5
+STEADY = timedelta(milliseconds=60)
 SUBJECT_MAX = 100
 
 
@@ -26,7 +30,7 @@ class RunBranch:
     """Makes, reads and moves the run branch; the mark tells our moves from anybody else's."""
 
     def __init__(self, git: Git, refs: Refs) -> None:
-        self._git, self._refs = git, refs
+        self._git, self._refs, self._clock = git, refs, SystemClock()
 
     def open(self, run: Run) -> None:
         """Make branch and mark; a branch that was there once is never made anew.
@@ -66,15 +70,30 @@ class RunBranch:
     def intact(self, run: Run) -> str:
         """Empty when the branch is where yaoki put it; else one sentence.
 
-        A merged run's branch is the user's to delete.
+        A merged run's branch is the user's to delete.  Both refs move together, but nobody reads
+        them together: only what stands still counts.  A mark one landing ahead of its branch is a
+        landing on its way, or cut off by a kill and about to be repeated.
         """
-        mark, head = self._refs.commits(mark_of(run), branch_of(run))
-        if mark is None or (head is None and run.merged):
-            return ""
+        seen: tuple[Commit | None, Commit | None] | None = None
+        for _ in range(RACES_MAX):
+            mark, head = self._refs.commits(mark_of(run), branch_of(run))
+            if mark is None or (head is None and run.merged):
+                return ""
+            if head is not None and (head.sha == mark.sha or head.sha in mark.parents[:1]):
+                return ""
+            if seen == (mark, head):
+                break
+            seen = (mark, head)
+            self._clock.sleep(STEADY)
         if head is None:
             return _gone(run, mark).sentence
         strayed = self.strayed(run, head, mark)
         return strayed.sentence if strayed else ""
+
+    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Which of these commits the branch does not hold."""
+        held = set(self._git.text("rev-list", branch_of(run)).split())
+        return tuple(commit for commit in commits if commit not in held)
 
     def strayed(self, run: Run, head: Commit, mark: Commit | None) -> Strayed | None:
         """What somebody else put on the branch, or took from it."""

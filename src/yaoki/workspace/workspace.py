@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -66,6 +66,10 @@ class GitWorkspace:
     def intact(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
         return self._branch.intact(run)
+
+    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Which of these commits the run branch does not hold."""
+        return self._branch.lacks(run, commits)
 
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
