@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.graph import causes, circle, dependents, downstream, sinks
+from yaoki.core.graph import causes, circle, dependents, downstream
 from yaoki.errors import NeedsCircle
 
 DIAMOND = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
@@ -105,11 +105,6 @@ def test_a_task_behind_two_failures_shows_one_cause() -> None:
 def test_what_is_already_over_is_not_blocked() -> None:
     """`c` is done, so nothing behind it waits because of `a`."""
     assert causes(CHAIN, ["a"], lambda node: node == "b" or node == "d") == {"b": "a"}
-
-
-def test_the_sinks_are_the_tasks_nobody_needs() -> None:
-    assert sinks(DIAMOND) == ["d"]
-    assert sinks({"a": [], "b": []}) == ["a", "b"]
 
 
 @st.composite

@@ -543,9 +543,3 @@ def test_differences_are_shown_up_to_a_bound(world: World) -> None:
     assert "more bytes" in text
     assert len(text) < (1 << 20) + 1000
     assert "2 files changed" in world.workspace.diff(world.run.base, done.work.head, stat=True)
-
-
-@pytest.mark.spec("3.1")
-def test_room_on_the_disk_is_known_before_the_folder_is_made(world: World) -> None:
-    assert world.workspace.disk_ok(1)
-    assert not world.workspace.disk_ok(1 << 62)

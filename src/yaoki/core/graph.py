@@ -62,9 +62,3 @@ def causes(
                         following.append(dependent)
             level = following
     return root
-
-
-def sinks(needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """The tasks nobody needs."""
-    needed = {need for wanted in needs.values() for need in wanted}
-    return [node for node in needs if node not in needed]

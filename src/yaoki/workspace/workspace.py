@@ -13,7 +13,7 @@ from uuid import uuid4
 from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task
 from yaoki.ports import Candidate, Kept, Merged, Place, SavedWork
-from yaoki.system import birth, disk_free
+from yaoki.system import birth
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
@@ -32,7 +32,6 @@ from yaoki.workspace.worktrees import Worktree, Worktrees
 
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
-DISK_BYTES_MIN = 512 << 20
 
 
 class GitWorkspace:
@@ -262,7 +261,3 @@ class GitWorkspace:
         text = out[:DIFF_BYTES_MAX].decode("utf-8", "replace")
         cut = len(out) - DIFF_BYTES_MAX
         return text if cut <= 0 else f"{text}\n… {cut} more bytes: git diff {old} {new}\n"
-
-    def disk_ok(self, bytes_min: int = DISK_BYTES_MIN) -> bool:
-        """Is there room for another worktree?"""
-        return disk_free(self.root) >= bytes_min
