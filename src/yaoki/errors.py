@@ -18,12 +18,14 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── GitMissing           no git, or one older than 2.38
 │   ├── RepositoryUnfit      bare, empty, not a repository
 │   └── GitFailed            one git command failed; transient or not
+├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 
 class YaokiError(Exception):
@@ -151,6 +153,24 @@ class GitFailed(WorkspaceError):
     def __init__(self, sentence: str, *, transient: bool = False, hint: str = "") -> None:
         super().__init__(sentence, hint=hint or "yaoki doctor")
         self.transient = transient
+
+
+class NoticeFailed(YaokiError):
+    """A channel did not take a notice.  `permanent`: trying again would not help.
+
+    `retry_after` is the wait that the receiver asked for.
+    """
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        permanent: bool = False,
+        retry_after: timedelta | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(sentence, hint=hint or "yaoki doctor")
+        self.permanent, self.retry_after = permanent, retry_after
 
 
 class Fault(YaokiError):

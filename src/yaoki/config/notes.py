@@ -15,7 +15,10 @@ _TYPES: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
     str: "text",
+    tuple: "a list of texts",
 }
+# What tomllib makes of a value, where that is not the type the settings keep.
+_READ_AS: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (list,)}
 
 
 @dataclass(slots=True)
@@ -79,7 +82,7 @@ class Notes:
             self.add(key, reason)
             return {}
         self.given.add(key)
-        return {about.name: float(value) if isinstance(about.default, float) else value}
+        return {about.name: _kept(about, value)}
 
 
 def keys_of(cls: Any) -> dict[str, Field[Any]]:
@@ -90,14 +93,36 @@ def keys_of(cls: Any) -> dict[str, Field[Any]]:
 def scalar_defect(about: Field[Any], value: Any) -> str:
     """Why a key cannot have this value; empty when it can.  The default says the type."""
     wanted, bounds = type(about.default), about.metadata
-    allowed = (int, float) if wanted is float else (wanted,)
-    if type(value) not in allowed:
-        return f"must be {_TYPES[wanted]}, not {value!r}"
+    if type(value) not in _READ_AS.get(wanted, (wanted,)):
+        return f"must be {_TYPES[wanted]}" + ("" if bounds["secret"] else f", not {value!r}")
     if wanted is str:
-        words = bounds["words"]
-        if words and value not in words:
-            return f"must be {' or '.join(words)}, not {value!r}{did_you_mean(value, words)}"
-        return "holds a NUL" if "\0" in value else ""
+        return _text_defect(value, bounds["words"])
+    if wanted is tuple:
+        return _list_defect(value, bounds)
     if wanted is not bool and not bounds["low"] <= value <= bounds["high"]:
         return f"must be from {bounds['low']:g} to {bounds['high']:g}, not {value!r}"
     return ""
+
+
+def _text_defect(value: str, words: tuple[str, ...]) -> str:
+    if words and value not in words:
+        return f"must be {' or '.join(words)}, not {value!r}{did_you_mean(value, words)}"
+    return "holds a NUL" if "\0" in value else ""
+
+
+def _list_defect(value: list[Any], bounds: Mapping[str, Any]) -> str:
+    if not all(isinstance(word, str) and word for word in value):
+        return "must be a list of texts, none of them empty"
+    if not bounds["low"] <= len(value) <= bounds["high"]:
+        return f"must hold from {bounds['low']:g} to {bounds['high']:g} texts, not {len(value)}"
+    return next(filter(None, (_text_defect(word, bounds["words"]) for word in value)), "")
+
+
+def _kept(about: Field[Any], value: Any) -> Any:
+    match about.default:
+        case float():
+            return float(value)
+        case tuple():
+            return tuple(value)
+        case _:
+            return value

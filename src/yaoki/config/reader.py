@@ -9,12 +9,16 @@ from itertools import pairwise
 from typing import Any
 
 from yaoki.config.notes import Notes, keys_of
+from yaoki.config.notify import check_notify
 from yaoki.config.retry import retry_of
+from yaoki.core.budget import Budget
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings import (
     TIMES,
+    Archive,
     Escalate,
     Limits,
+    Notify,
     Recovery,
     Settings,
     StoreSettings,
@@ -25,12 +29,15 @@ from yaoki.core.settings import (
 SECTIONS: Mapping[str, type[Any]] = {
     "recovery": Recovery,
     "escalate": Escalate,
+    "notify": Notify,
+    "budget": Budget,
+    "archive": Archive,
     "limits": Limits,
     "store": StoreSettings,
     "workspace": WorkspaceSettings,
     "ui": UiSettings,
 }
-KEYS = ("retry", *SECTIONS, "agent", "agents", "checks", "patterns", "language")
+KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
 
 
 def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
@@ -42,7 +49,7 @@ def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
             made[name] = retry_of(value, notes)
         elif name in ("agents", "checks"):
             made[name] = _named_tables(value, name, notes)
-        elif name in ("agent", "patterns"):
+        elif name in ("agent", "planner", "patterns"):
             made[name] = notes.words(value, name)
         elif name == "language":
             made.update(notes.scalar(keys_of(Settings)[name], value, name))
@@ -52,6 +59,7 @@ def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
     settings = replace(settings, limits=_fitted(settings.limits, notes))
     _chain(settings, notes)
     _order(settings.limits, notes)
+    check_notify(settings.notify, notes)
     return settings
 
 
@@ -65,10 +73,11 @@ def _named_tables(raw: Any, section: str, notes: Notes) -> dict[str, dict[str, A
 
 
 def _chain(settings: Settings, notes: Notes) -> None:
-    for name in settings.agent:
-        if name not in settings.agents:
-            near = did_you_mean(name, settings.agents)
-            notes.add("agent", f"unknown agent {name!r}{near}")
+    for key, chain in (("agent", settings.agent), ("planner", settings.planner)):
+        for name in chain:
+            if name not in settings.agents:
+                near = did_you_mean(name, settings.agents)
+                notes.add(key, f"unknown agent {name!r}{near}")
 
 
 def _fitted(limits: Limits, notes: Notes) -> Limits:

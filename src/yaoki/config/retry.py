@@ -6,18 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from yaoki.config.notes import Notes
+from yaoki.core.keys import MILLISECONDS_MAX, RETRIES_MAX, key
 from yaoki.core.model import Backoff, Kind
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.override import backoff_defect, backoff_over, retries_defect
-from yaoki.core.settings import (
-    BACKOFF_TYPES,
-    MILLISECONDS_MAX,
-    RETRIES_MAX,
-    RETRYABLE,
-    Cause,
-    Retry,
-    key,
-)
+from yaoki.core.settings import BACKOFF_TYPES, RETRYABLE, Cause, Retry
 
 ALSO = ("default_backoff", "retryable_failures", "cause_specific")
 RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.config.notes import keys_of
 from yaoki.config.reader import SECTIONS
+from yaoki.core.addresses import service_shown, web_shown
 from yaoki.core.model import Backoff
 from yaoki.core.settings import RETRYABLE, Settings
 
@@ -38,7 +39,19 @@ def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 def _section(name: str, section: Any) -> Iterator[tuple[str, Any]]:
     for key in keys_of(type(section)):
-        yield f"{name}.{key}", getattr(section, key)
+        dotted, held = f"{name}.{key}", getattr(section, key)
+        yield dotted, SHOWN.get(dotted, _plain)(held)
+
+
+def _plain(held: Any) -> Any:
+    return list(held) if isinstance(held, tuple) else held
+
+
+# Addresses hold keys; a screen shows no more than whose they are.
+SHOWN: Mapping[str, Callable[[Any], Any]] = {
+    "notify.webhook": web_shown,
+    "notify.apprise": lambda addresses: [service_shown(one) for one in addresses],
+}
 
 
 def _backoff(dotted: str, backoff: Backoff) -> Iterator[tuple[str, Any]]:

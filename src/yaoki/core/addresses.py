@@ -1,0 +1,68 @@
+"""Addresses that notices are sent to: which are allowed, and what of them may be shown.
+
+Services hide their keys in the path of an address, so a screen shows no more than its beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from yaoki.core.redact import MARK
+
+# Stricter than the standard: what this lets through, every reader of addresses takes apart alike.
+_WEB = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?][!-~]*)?"
+)
+_LOOPBACK = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]", re.IGNORECASE)
+_SERVICE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,40})://\S+")
+_BETWEEN = re.compile(r"[/:@?&=,#]+")
+ADDRESS_CHARS_MAX = 2_000
+
+
+def web_defect(address: str, *, http: bool) -> str:
+    """Why nothing may be sent there; empty when it may.  `http` allows it beyond this machine."""
+    found = _WEB.fullmatch(address)
+    if found is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
+        return "must be http:// or https://, a host, and a path, without name, password or fragment"
+    if int(found["port"] or 1) not in range(1, 65_536):
+        return f"there is no port {found['port']}"
+    if found["scheme"] == "http" and not http and not loopback(address):
+        return "http is only for this machine; write https, or allow it: webhook_http = true"
+    return ""
+
+
+def loopback(address: str) -> bool:
+    """Does it stay on this machine?"""
+    found = _WEB.fullmatch(address)
+    return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
+
+
+def web_shown(address: str) -> str:
+    """`https://host/[masked]`: whose it is, and nothing that opens it."""
+    found = _WEB.fullmatch(address)
+    if found is None:
+        return MARK if address else ""
+    where = address[: found.start("rest")] if found["rest"] else address
+    return f"{where}/{MARK}" if len(found["rest"] or "") > 1 else address
+
+
+def service_defect(address: str) -> str:
+    """Why it is no address of a service; empty when it looks like one."""
+    if _SERVICE.fullmatch(address) and len(address) <= ADDRESS_CHARS_MAX:
+        return ""
+    return "must be an address like slack://…, without blanks"
+
+
+def service_shown(address: str) -> str:
+    """`slack://[masked]`."""
+    found = _SERVICE.fullmatch(address)
+    return f"{found[1]}://{MARK}" if found else MARK
+
+
+def secrets_of(addresses: Iterable[str]) -> tuple[str, ...]:
+    """The addresses and their pieces, to be masked wherever a service repeats them."""
+    whole = tuple(addresses)
+    pieces = (part for address in whole for part in _BETWEEN.split(address.partition("://")[2]))
+    return (*whole, *pieces)

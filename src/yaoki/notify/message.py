@@ -1,0 +1,58 @@
+"""A notice as channels send it: bounded, without control characters, without secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from yaoki.core.display import clip, one_line, plain
+from yaoki.core.redact import mask, secret_values
+from yaoki.ports import Notice
+
+SCHEMA = 1
+SUBJECT_CHARS_MAX = 200
+BODY_CHARS_MAX = 10_000
+WORDS_CHARS_MAX = 400
+
+
+def sendable(notice: Notice, environ: Mapping[str, str]) -> Notice:
+    """The notice with its words fit for any receiver; agents wrote part of them."""
+    secrets = secret_values(environ)
+    subject, body = (mask(plain(_text(said)), secrets) for said in (notice.subject, notice.body))
+    return replace(
+        notice,
+        subject=one_line(subject, SUBJECT_CHARS_MAX) or notice.event,
+        body=clip(body, BODY_CHARS_MAX, 0),
+    )
+
+
+def _text(said: str) -> str:
+    """Half of a surrogate pair can be sent nowhere."""
+    return said.encode("utf-8", "replace").decode("utf-8")
+
+
+def document(notice: Notice) -> dict[str, Any]:
+    """The fields of the JSON document; the same however often it is sent."""
+    return {
+        "schema": SCHEMA,
+        "notice": notice.id,
+        "at": notice.at.isoformat(),
+        "run": notice.run_id or None,
+        "task": notice.task_id or None,
+        "event": notice.event,
+        "subject": notice.subject,
+        "body": notice.body,
+    }
+
+
+def encoded(notice: Notice) -> bytes:
+    return json.dumps(document(notice), ensure_ascii=False).encode("utf-8")
+
+
+def tail(said: bytes, secrets: tuple[str, ...]) -> str:
+    """The end of what a program said, on one line."""
+    text = mask(plain(said.decode("utf-8", "replace")), secrets)
+    words = " ".join(text.split())
+    return words if len(words) <= WORDS_CHARS_MAX else "…" + words[-WORDS_CHARS_MAX:]
