@@ -14,9 +14,10 @@ import yaml
 
 from tests.builders import a_finding, an_active_task
 from yaoki.agents.command import CommandAgent
-from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided, Verified, Worked
+from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided
 from yaoki.core.machine import evolve
 from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
+from yaoki.core.reports import Verified, Worked
 from yaoki.core.rules import Moment, decide
 from yaoki.ports import Look, Order
 

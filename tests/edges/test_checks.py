@@ -180,6 +180,57 @@ def test_a_full_disk_is_not_the_agents_failure(bench: Bench) -> None:
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
 
 
+@pytest.mark.spec("4.8", "4.2")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "AssertionError: No space left on device",
+        "Error: test wants No space left on device",
+        "FAILED t.py::x - OSError: [Errno 28] No space left on device",
+    ],
+)
+def test_what_a_test_says_about_a_disk_is_no_full_disk(bench: Bench, line: str) -> None:
+    assert bench.sh(f"echo '{line}'; exit 1").outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("4.8", "4.2")
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("python3 -m pytest -q", "/usr/bin/python3: No module named pytest"),
+        ("npx --no-install jest", "npm error npx canceled due to missing packages and no YES"),
+        ("make test", "make: *** [Makefile:2: test] Error 127"),
+        ("nosuchtool; exit 1", "bash: line 1: nosuchtool: command not found"),
+        ("poetry run pytest", "Command not found: pytest"),
+        ("uv run pytest", "error: Failed to spawn: `pytest`"),
+        ("cargo nextest run", "error: no such command: `nextest`"),
+    ],
+)
+def test_a_missing_tool_is_not_the_agents_failure(bench: Bench, shell: str, line: str) -> None:
+    """The tools are not asked for: a script of that name says what they say."""
+    first = shell.split()[0].rstrip(";")
+    tool = bench.worktree / "bin" / first
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\necho '{line}' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    path = {"PATH": f"{tool.parent}:{os.environ['PATH']}"}
+
+    finding = bench.sh(shell, env=path)
+    ran = f"#!/bin/sh\necho 'FAILED t.py::x - boom'\necho '{line}' >&2\nexit 1\n"
+    tool.write_text(ran)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert line in finding.message
+    assert bench.sh(shell, env=path).outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("4.8")
+def test_a_module_that_the_task_is_to_make_is_no_missing_tool(bench: Bench) -> None:
+    finding = bench.run("python3", "-m", "app_of_this_task", env={"PATH": os.environ["PATH"]})
+
+    assert finding.outcome is Outcome.FAILED
+
+
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("name", ["TERM", "KILL"])
 def test_a_check_ended_from_outside_is_tried_again(bench: Bench, name: str) -> None:
@@ -410,6 +461,14 @@ def reporting(bench: Bench, report: str | None, code: int = 0) -> Finding:
     return bench.python(REPORTER, "{report}", str(code), *more)
 
 
+def leaving(bench: Bench, report: str, code: int = 0, **rest: Any) -> Finding:
+    """The same for a report that no argument could hold."""
+    file = bench.worktree.parent / "left"
+    file.write_bytes(report.encode())
+    copy = 'cp "$1" "$2"; exit "$3"'
+    return bench.run("sh", "-c", copy, "sh", str(file), "{report}", str(code), **rest)
+
+
 @pytest.mark.spec("6.2")
 def test_failing_tests_are_named_from_the_report(bench: Bench) -> None:
     finding = reporting(bench, CASES, 1)
@@ -422,14 +481,23 @@ def test_failing_tests_are_named_from_the_report(bench: Bench) -> None:
     ]
 
 
+NOT_RUN = """<testsuites tests="2" disabled="2"><testsuite name="A" tests="2">
+<testcase name="DISABLED_x" status="notrun" result="suppressed" classname="A"/>
+<testcase name="y" status="disabled" classname="A"><skipped/></testcase></testsuite></testsuites>"""
+BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" result="failed"/>
+<testcase classname="A" name="y" status="fail"/><testcase name="z" status="run"/></testsuite>"""
+
+
 @pytest.mark.spec("6.2", "0.1")
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (None, "holds no test case"),
-        ("", "holds no test case"),
-        ("<testsuite", "holds no test case"),
+        (None, "it left no report"),
+        ("", "it left no report"),
+        (" \n", "it left no report"),
         ("<testsuite/>", "holds no test case"),
+        (NOT_RUN, "all 2 tests were skipped"),
+        (BAD_STATUS, "2 tests failed: A::x"),
         (SKIPPED, "all 1 tests were skipped"),
         (CASES, "2 tests failed"),
         (FLAT, "1 test failed: flat: no"),
@@ -442,6 +510,56 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
 
     assert finding.outcome is Outcome.FAILED
     assert words in finding.message
+
+
+@pytest.mark.spec("6.2", "4.8", "14.4")
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        ("<testsuite", "ends in the middle"),
+        ("<testsuite>\n<testcase name='x'/>\n<testcase name='y'><failure>bo", "ends in the middle"),
+        ("<testsuite><testcase></testsuite>", "no XML that can be read: mismatched tag, line 1"),
+        ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "has a document type"),
+        ("<testsuite>" * 200, "nested deeper than 100"),
+        ("<TestRun><Results/></TestRun>", "is TRX of Visual Studio, not JUnit XML"),
+        ("<test-run><test-case/></test-run>", "is NUnit, not JUnit XML"),
+        ("<html><body>500</body></html>", "is HTML, not JUnit XML"),
+        ("<odd/>", "begins with <odd>"),
+        ("\x00\x01", "is neither XML nor JSON"),
+        ('{"a": 1}', "JSON of a tool nobody knows"),
+        ('{"a": ', "JSON that is broken"),
+        (f"<testsuite><testcase {'a' * (2 << 20)}", "has a tag over 1048576 bytes"),
+        ("<?xml version='1.0' encoding='cp1252'?><testsuite>\u0081", "not in the encoding"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_report_that_nobody_can_read_is_named_and_not_the_agents_fault(
+    bench: Bench, report: str, words: str
+) -> None:
+    finding = leaving(bench, report)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert words in finding.message
+    assert leaving(bench, report, 1).outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("6.2")
+def test_a_report_in_a_declared_encoding_is_read(bench: Bench) -> None:
+    text = "<?xml version='1.0' encoding='Shift_JIS'?><testsuite><testcase name='試験'>"
+    whole = f"{text}<failure message='失敗'/></testcase></testsuite>".encode("shift_jis")
+    code = f"import sys; open(sys.argv[1], 'wb').write({whole!r})"
+
+    assert bench.python(code, "{report}").message == "1 test failed: 試験: 失敗"
+
+
+@pytest.mark.spec("6.2", "0.1")
+@pytest.mark.parametrize("report", ["[]", '{"version": "2.1.0", "runs": [{"results": []}]}'])
+def test_a_green_report_of_a_linter_proves_no_test(bench: Bench, report: str) -> None:
+    finding = leaving(bench, report, pattern="test-failed")
+
+    assert finding.outcome is Outcome.FAILED
+    assert "holds no test case" in finding.message
+    assert leaving(bench, report, pattern="lint-error").outcome is Outcome.PASSED
 
 
 @pytest.mark.spec("6.2")

@@ -194,22 +194,22 @@ def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path
 
     assert [made.path for made in seen] == [
         f"shipped/ja/{ISSUE}/f_failed_quality-failure.md",
-        f"project/{ISSUE}/f_failed.md",
-        f"project/{ISSUE}/f_failed_quality-failure.md",
-        f"project/{ISSUE}/f_failed_odd-shape.md",
-        f"project/ja/{ISSUE}/f_failed_odd-shape.md",
+        f".yaoki/prompts/{ISSUE}/f_failed.md",
+        f".yaoki/prompts/{ISSUE}/f_failed_quality-failure.md",
+        f".yaoki/prompts/{ISSUE}/f_failed_odd-shape.md",
+        f".yaoki/prompts/ja/{ISSUE}/f_failed_odd-shape.md",
     ]
     assert seen[0].steps == (
-        f"project/ja/{ISSUE}/f_failed_odd-shape.md: absent",
-        f"project/{ISSUE}/f_failed_odd-shape.md: absent",
+        f".yaoki/prompts/ja/{ISSUE}/f_failed_odd-shape.md: absent",
+        f".yaoki/prompts/{ISSUE}/f_failed_odd-shape.md: absent",
         f"shipped/ja/{ISSUE}/f_failed_odd-shape.md: absent",
-        f"project/ja/{ISSUE}/f_failed_quality-failure.md: absent",
-        f"project/{ISSUE}/f_failed_quality-failure.md: absent",
-        f"project/ja/{ISSUE}/f_failed.md: absent",
-        f"project/{ISSUE}/f_failed.md: absent",
+        f".yaoki/prompts/ja/{ISSUE}/f_failed_quality-failure.md: absent",
+        f".yaoki/prompts/{ISSUE}/f_failed_quality-failure.md: absent",
+        f".yaoki/prompts/ja/{ISSUE}/f_failed.md: absent",
+        f".yaoki/prompts/{ISSUE}/f_failed.md: absent",
         f"shipped/ja/{ISSUE}/f_failed_quality-failure.md: used",
     )
-    assert seen[-1].steps == (f"project/ja/{ISSUE}/f_failed_odd-shape.md: used",)
+    assert seen[-1].steps == (f".yaoki/prompts/ja/{ISSUE}/f_failed_odd-shape.md: used",)
 
 
 @pytest.mark.spec("7.1", "14.4")
@@ -235,7 +235,7 @@ def test_an_edit_counts_from_the_next_prompt_on(tmp_path: Path) -> None:
     after = tree.tell(a_failure(), {})
 
     assert before.text == ejected.text
-    assert ejected.path == f"project/{ISSUE}/f_failed_test-failed.md"
+    assert ejected.path == f".yaoki/prompts/{ISSUE}/f_failed_test-failed.md"
     assert after.text == before.text.replace("## Tests fail", "## Red again")
 
 
@@ -322,7 +322,7 @@ def test_a_broken_template_costs_its_words_and_not_the_attempt(
     said = fault(tmp_path, declared(body, "items"))
 
     assert re.search(re.escape("f_failed_test-failed.md") + why, said), said
-    assert check_tree(tmp_path) == (f"{tmp_path}/{said.removeprefix('project/')}",)
+    assert check_tree(tmp_path) == (f"{tmp_path}/{said.removeprefix('.yaoki/prompts/')}",)
 
 
 @pytest.mark.spec("5.8")

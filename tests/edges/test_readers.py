@@ -24,8 +24,8 @@ from yaoki.checks.readers import (
     reader_defect,
 )
 from yaoki.checks.readers.choice import ORDER, recognised
-from yaoki.checks.readers.entries import Reader
-from yaoki.checks.readers.seen import opened
+from yaoki.checks.readers.entries import Parsed, Reader, looked
+from yaoki.checks.readers.seen import Output, opened
 from yaoki.core.redact import MARK, mask
 from yaoki.errors import Fault
 
@@ -666,8 +666,12 @@ def test_a_hostile_report_is_no_report(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.xml"
     os.mkfifo(pipe)
 
-    for file in (bomb, small, deep, nested, large, link, pipe, tmp_path, tmp_path / "none"):
-        assert read_file(Seen(0, report=file, worktree=tmp_path)) is None, file
+    for file in (bomb, small, deep, nested, large, link, pipe, tmp_path):
+        reading = read_file(Seen(0, report=file, worktree=tmp_path))
+        assert reading is not None, file
+        assert (reading.understood, reading.cases) == (False, 0), file
+        assert reading.defect, file
+    assert read_file(Seen(0, report=tmp_path / "none", worktree=tmp_path)) is None
 
 
 @pytest.mark.spec("6.2", "14.4")
@@ -869,3 +873,41 @@ def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
     assert extractor_defect("seats") == "there is no extractor 'seats'"
     with pytest.raises(Fault, match="there is no extractor 'seats'"):
         extract({"x": "seats"}, Seen(7))
+
+
+@pytest.mark.spec("6.2", "6.9")
+def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
+    seen = Seen(1, "foo ... FAILED (1ms)\n", "oops\n")
+
+    told = extract({"failedTests": "parseTestOutput", "errorOutput": "stderr"}, seen)
+
+    assert told["failedTests"] == []
+    assert told["errorOutput"].splitlines() == [
+        "[no reader understood this output]",
+        "[stdout]",
+        "foo ... FAILED (1ms)",
+        "[stderr]",
+        "oops",
+    ]
+
+
+@pytest.mark.spec("14.4", "4.8")
+def test_a_reader_that_falls_has_understood_nothing_and_is_named() -> None:
+    faults: list[str] = []
+
+    def falls(_: Output) -> Parsed | None:
+        raise KeyError("gone")
+
+    assert looked(falls, opened(Seen(1, "x")), faults) is None
+    assert faults == ["reader falls failed: KeyError: 'gone'"]
+
+
+@pytest.mark.spec("0.4", "6.2")
+def test_many_titles_of_vitest_share_one_message() -> None:
+    lines = [f" FAIL  a.test.ts > t{n}" for n in range(20_000)]
+    said = "\n".join((*lines, "Error: boom", "⎯⎯⎯⎯"))
+
+    reading = read(Seen(1, said), reader="vitest")
+
+    assert reading.failures == 20_000
+    assert [item.message for item in reading.items[:2]] == ["Error: boom"] * 2

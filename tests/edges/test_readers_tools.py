@@ -237,7 +237,7 @@ def test_a_named_reader_judges_too_and_an_unknown_one_is_broken(bench: Bench) ->
 def test_what_nobody_understands_is_kept_raw(bench: Bench) -> None:
     finding = bench.run("sh", "-c", "echo odd; echo worse >&2; exit 3", pattern="test-failed")
 
-    assert finding.message == "exit code 3: worse"
+    assert finding.message == "exit code 3 (its output was not understood): worse"
     assert finding.items == ()
     assert finding.params == {
         "failedTests": [],

@@ -19,10 +19,14 @@ from yaoki.checks.readers import (
     read,
     read_file,
     reader_defect,
+    tests_expected,
 )
+from yaoki.checks.readers.entries import FORMAT, LINT, TEST, TYPE
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
+from yaoki.checks.unable import full, missing_tool, no_space
+from yaoki.core.classify import UNFIT
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask, secret_values
@@ -30,14 +34,13 @@ from yaoki.ports import Launch
 
 OUTPUT_BYTES_MAX = 256 << 20
 REPORT = "report.xml"
+SHELL_CHARS_READ = 4_000
+# Patterns of which each failure has a name.
+NAMING = {TEST, TYPE, LINT, FORMAT}
 # Nobody but us or the machine ends a check by these: they say nothing about the work.
 FROM_OUTSIDE = {signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP}
 
 _PLACEHOLDER = re.compile(r"\{(report|worktree|base|commit)\}")
-_NO_SPACE = re.compile(
-    r"^(?:[^\n]{0,400}: )?(?:\[Errno 28\] )?(?:No space left on device|Disk quota exceeded)\b",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,19 +201,45 @@ def _unsuccessful(case: Case) -> Finding:
     if code in (126, 127):
         why = "a command may not be executed" if code == 126 else "a command was not found"
         return broken(case.spec, f"exit code {code}: {why}", **_seen(case))
-    if _NO_SPACE.search(read_tails(case.ran.folder, ())):
-        return broken(case.spec, "no space left on the device", transient=True, **_seen(case))
     reading = _reading(case)
-    return _failed(case, "" if reading.failures else f"exit code {code}", reading)
+    finding = _unable(case, reading)
+    if finding is not None:
+        return finding
+    said = f"exit code {code}"
+    if reading.defect:
+        said = f"{said}; the report {REPORT} {reading.defect}"
+    return _failed(case, "" if reading.failures else said, reading)
+
+
+def _unable(case: Case, reading: Reading) -> Finding | None:
+    """The machine could not do it: known from a tool's own words, where no test says otherwise."""
+    lines = read_tails(case.ran.folder, case.secrets).split("\n")
+    if no_space(lines) and (not reading.failures or full(case.worktree)):
+        return broken(case.spec, "no space left on the device", transient=True, **_seen(case))
+    if reading.failures or reading.cases:
+        return None
+    said = missing_tool(lines, _words(case.spec))
+    return broken(case.spec, f"a tool is missing: {said}", **_seen(case)) if said else None
+
+
+def _words(spec: CheckSpec) -> tuple[str, ...]:
+    return spec.argv or tuple(re.split(r"[\s;|&()<>'\"]+", spec.shell[:SHELL_CHARS_READ]))
 
 
 def _report_says(case: Case) -> Finding | None:
     """A report that was asked for must prove something, whatever the exit code said."""
     if not case.reports:
         return None
-    seen = _left(case)
-    reading, nothing = read_file(seen, case.spec.pattern), Reading(params=raw_params(seen))
-    if reading is None or (reading.of_tests and reading.cases == 0 and not reading.failures):
+    seen, spec = _left(case), case.spec
+    reading, nothing = read_file(seen, spec.pattern), Reading(params=raw_params(seen))
+    if reading is None:
+        return _failed(case, f"it left no report: {REPORT} is missing or empty", nothing)
+    if reading.defect:
+        # The command did well: whoever wrote this report, or asked for it, is to mend that.
+        told = {**_seen(case), "fault": reading.fault, "code": UNFIT}
+        return broken(spec, f"its report {REPORT} {reading.defect}", **told)
+    wanted = reading.of_tests or tests_expected(_words(spec), spec.reader, spec.pattern)
+    if wanted and reading.cases == 0 and not reading.failures:
         return _failed(case, f"the report {REPORT} holds no test case", nothing)
     if reading.of_tests and reading.cases == reading.skipped and not reading.failures:
         return _failed(case, f"all {reading.cases} tests were skipped", nothing)
@@ -225,10 +254,11 @@ def _reader_says(case: Case) -> Finding | None:
     return _failed(case, "", reading) if reading.failures else None
 
 
-def _counts(case: Case) -> Mapping[str, int]:
-    """How many tests a green report holds, so that fewer can be noticed later."""
-    reading = read_file(_left(case)) if case.reports else None
-    if reading is None or not reading.of_tests:
+def _counts(case: Case, reading: Reading | None = None) -> Mapping[str, int]:
+    """How many tests a report holds, so that fewer are noticed (core/integrity.py)."""
+    if reading is None:
+        reading = read_file(_left(case)) if case.reports else None
+    if reading is None or not reading.of_tests or not case.reports:
         return {}
     return {"testCount": reading.cases, "skippedCount": reading.skipped}
 
@@ -236,12 +266,14 @@ def _counts(case: Case) -> Mapping[str, int]:
 def _failed(case: Case, words: str, reading: Reading | None = None) -> Finding:
     """What was read is named; else the words are followed by the last line of the output."""
     reading = _reading(case) if reading is None else reading
-    seen = {**_seen(case), "params": _params(case, reading)}
+    params = {**_params(case, reading), **_counts(case, reading)}
+    seen = {**_seen(case), "params": params, "fault": reading.fault}
     if reading.failures:
         told = f"{words}; {reading.message}".removeprefix("; ")
         return failed(case.spec, told, reading.pattern, items=reading.items, **seen)
     last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
-    return failed(case.spec, f"{words}: {last}" if last else words, **seen)
+    unread_ = " (its output was not understood)" if case.spec.pattern in NAMING and last else ""
+    return failed(case.spec, f"{words}{unread_}: {last}" if last else words, **seen)
 
 
 def _params(case: Case, reading: Reading) -> Mapping[str, Any]:

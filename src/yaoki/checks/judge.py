@@ -159,7 +159,11 @@ def _limited(case: Case, ran: Ran, exit_: AgentExit) -> Finding:
         why = f"it died by signal {ran.look.signal}"
     elif exit_.failed:
         why = "it noted that it failed"
-    return _broken(case, ran, why, transient=not gone and exit_.limit not in _HOPELESS)
+    finding = _broken(case, ran, why, transient=not gone and exit_.limit not in _HOPELESS)
+    if exit_.limit != "rate":
+        return finding
+    account = case.called.account or case.called.name
+    return replace(finding, account=account, retry_after=exit_.retry_after)
 
 
 def _broken(case: Case, ran: Ran, why: str, *, transient: bool) -> Finding:

@@ -38,6 +38,21 @@ class Opened:
     folder: Path
     own: tuple[str, ...]
 
+    def defects(self, path: str = "") -> list[str]:
+        """What `yaoki validate` would refuse: of one file, or of all."""
+        from yaoki.prompts import PROJECT, check_tree
+
+        file = f"{self.folder}{path.removeprefix(PROJECT)}:" if path else str(self.folder)
+        found = check_tree(self.folder, LANGUAGES, self.own)
+        shown = (one.replace(str(self.folder), PROJECT, 1) for one in found if one.startswith(file))
+        return [one for one in shown if path or not _of_a_plan(one)]
+
+
+def _of_a_plan(defect: str) -> bool:
+    """A file of an edition that only a plan could name."""
+    name = defect.partition(":")[0].rpartition("/")[2]
+    return name.startswith("f_") and "is never looked for" in defect
+
 
 def _open(repo: Path, lang: str | None) -> Opened:
     from yaoki.app import App
@@ -51,7 +66,7 @@ def _open(repo: Path, lang: str | None) -> Opened:
 
 def _place(label: str) -> str:
     """A label as a person finds the file."""
-    return label.replace("project/", ".yaoki/prompts/", 1) if label else "built-in words"
+    return label or "built-in words"
 
 
 @click.group()
@@ -68,13 +83,18 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
     held = _open(repo, lang)
     names = dict.fromkeys((*held.tree.names(), *held.own))
     found = [_listed(held, name) for name in names]
+    told = {one["fault"] for one in found}
+    defects = [defect for defect in held.defects() if defect not in told]
     if as_json:
-        document({"schema": SCHEMA, "language": held.language, "prompts": found})
+        about = {"schema": SCHEMA, "language": held.language}
+        document({**about, "prompts": found, "defects": defects})
     else:
         for text in columns([_row(one) for one in found]):
             say(text)
+        for defect in defects:
+            say(f"broken: {line(defect)}")
         next_command("yaoki prompts show NAME")
-    return BROKEN if any(one["fault"] for one in found) else 0
+    return BROKEN if defects or any(told) else 0
 
 
 def _listed(held: Opened, name: str) -> dict[str, Any]:
@@ -83,7 +103,8 @@ def _listed(held: Opened, name: str) -> dict[str, Any]:
     except (TemplateInvalid, Unknown) as error:
         path = getattr(error, "file", "")
         return {"name": name, "path": path, "params": [], "fault": error.sentence}
-    return {"name": name, "path": shown.path, "params": list(shown.params), "fault": ""}
+    about = {"name": name, "path": shown.path, "params": list(shown.params)}
+    return {**about, "fault": next(iter(held.defects(shown.path)), "")}
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
@@ -152,20 +173,22 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     name = "" if pattern == "failed" else pattern
     failure = sample(name, _given(file, name) if file else None)
     told = held.tree.trial(pattern, failure, held.own)
+    # With values of one's own the file is the same, and so are its defects.
+    fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
     if as_json:
         about = {"name": pattern, "language": held.language, "path": told.path or None}
-        more = {"steps": list(told.steps), "fault": told.fault, "text": told.text}
+        more = {"steps": list(told.steps), "fault": fault, "text": told.text}
         document({"schema": SCHEMA, **about, **more})
-        return BROKEN if told.fault else 0
+        return BROKEN if fault else 0
     for step in told.steps:
         say(line(_place(step)))
-    if told.fault:
-        say(f"broken: {line(told.fault)}")
+    if fault:
+        say(f"broken: {line(fault)}")
     say()
     say(clean(told.text))
     say()
     next_command(f"yaoki prompts eject {line(pattern)}")
-    return BROKEN if told.fault else 0
+    return BROKEN if fault else 0
 
 
 def _given(file: Path, name: str) -> dict[str, Any]:

@@ -7,9 +7,19 @@ attempt.
 from __future__ import annotations
 
 from yaoki.prompts.defects import check_tree
-from yaoki.prompts.place import Hit
+from yaoki.prompts.place import PROJECT, Hit
 from yaoki.prompts.samples import sample
 from yaoki.prompts.tree import PromptTree, Shown, Told
 from yaoki.prompts.values import KINDS, PARAMS
 
-__all__ = ["KINDS", "PARAMS", "Hit", "PromptTree", "Shown", "Told", "check_tree", "sample"]
+__all__ = [
+    "KINDS",
+    "PARAMS",
+    "PROJECT",
+    "Hit",
+    "PromptTree",
+    "Shown",
+    "Told",
+    "check_tree",
+    "sample",
+]

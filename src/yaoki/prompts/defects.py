@@ -9,7 +9,7 @@ from pathlib import Path
 from yaoki.core.model import PromptFiles
 from yaoki.core.nearest import did_you_mean
 from yaoki.errors import TemplateInvalid
-from yaoki.prompts.engine import Template, load, render, unused
+from yaoki.prompts.engine import Template, load, render, says_nothing, unused
 from yaoki.prompts.place import EDITION, STEM, SUFFIX, Hit, adaptation_of, relative
 from yaoki.prompts.samples import sample
 from yaoki.prompts.values import COMMON, PARAMS, values
@@ -43,7 +43,8 @@ def check_tree(
     """
     params = {**dict.fromkeys(patterns), **(given or {})}
     uses: dict[Path, dict[str, Use]] = {Path(*STEM): _usual(STEM, params)}
-    for one in files:
+    # Thousands of steps may say the same of their files.
+    for one in {(one.stem, tuple(sorted(one.names.items()))): one for one in files}.values():
         _add(uses, one, params)
     homes = (Path(), *(Path(language) for language in languages))
     placed = {home / place: held for place, held in uses.items() for home in homes}
@@ -73,7 +74,10 @@ def _params(name: str, given: Given) -> frozenset[str] | None:
 
 def _add(uses: dict[Path, dict[str, Use]], files: PromptFiles, given: Given) -> None:
     stem = files.stem or STEM
-    held = uses.setdefault(Path(*stem), _usual(stem, given))
+    place = Path(*stem)
+    if place not in uses:
+        uses[place] = _usual(stem, given)
+    held = uses[place]
     for pattern, (edition, adaptation) in files.names.items():
         named = (adaptation, pattern), ("", f"any failure of edition {edition!r}")
         for part, words in named if edition != EDITION else named[:1]:
@@ -140,10 +144,16 @@ def _of_params(template: Template, use: Use) -> Iterator[str]:
 
 
 def _on_trial(template: Template, name: str) -> Iterator[str]:
-    """Once with everything, once with nothing: neither may break a run."""
+    """Once with everything, once with nothing: neither may break a run.
+
+    With everything at hand it must say something.
+    """
     for failure in (sample(name), sample(name, {})):
         try:
-            render(template, values(failure, template.source.params))
+            words = render(template, values(failure, template.source.params))
         except TemplateInvalid as error:
             yield error.sentence
+            return
+        if says_nothing(words) and failure.params:
+            yield f"{template.source.label}:1: says nothing, although there is something to say"
             return

@@ -27,6 +27,7 @@ SEPARATOR_CHARS_MAX = 20
 
 # A line that Markdown would read as a heading, a rule or a code fence.
 _CONTROL = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|`{3,}|~{3,}|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_COMMENT = re.compile(r"\{#[\s\S]*?#\}|<!--[\s\S]*?-->")
 _BAR = re.compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
 
 
@@ -42,6 +43,8 @@ class Template:
 def load(hit: Hit) -> Template:
     """Read, convert, and refuse what is broken or uses a name it does not declare."""
     source = read(hit)
+    if says_nothing(source.body):
+        raise TemplateInvalid(source.label, 1, "is empty, so it would say nothing of the failure")
     made = convert(source.label, source.body, source.lines_before)
     try:
         free = _environment(made.code, Meter()).undeclared_variables_in_str(made.code)
@@ -64,6 +67,11 @@ def render(template: Template, values: Mapping[str, Any]) -> str:
         raise _told(template.source, error) from error
     except (TypeError, ValueError) as error:
         raise TemplateInvalid(template.source.label, 1, str(error)) from error
+
+
+def says_nothing(words: str) -> bool:
+    """Blank, or only a comment that no agent would heed."""
+    return not _COMMENT.sub("", plain(words)).strip()
 
 
 def _told(source: Source, error: TemplateError) -> TemplateInvalid:

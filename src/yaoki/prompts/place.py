@@ -11,6 +11,8 @@ SHIPPED = Path(__file__).parent / "shipped"
 STEM = ("steps", "retry", "issue")
 EDITION = "failed"
 SUFFIX = ".md"
+# Where the project's own stand, as a person finds them from the top of the repository.
+PROJECT = ".yaoki/prompts"
 # No part may climb out of its folder or hide: the first character is a letter or a digit.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -75,7 +77,7 @@ class Search:
             path = relative(adaptation, self._stem, edition)
             for below in (f"{self._language}/{path}", path):
                 if self._project is not None:
-                    yield Hit(f"project/{below}", self._project / below, self._project)
+                    yield Hit(f"{PROJECT}/{below}", self._project / below, self._project)
         for edition, adaptation in level:
             path = f"{self._language}/{relative(adaptation, STEM, edition)}"
             yield Hit(f"shipped/{path}", SHIPPED / path, SHIPPED)

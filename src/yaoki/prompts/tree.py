@@ -11,7 +11,7 @@ from yaoki.core.nearest import did_you_mean
 from yaoki.core.prompt import what_failed
 from yaoki.core.settings import LANGUAGES, PATTERNS
 from yaoki.errors import Fault, TemplateInvalid, Unknown
-from yaoki.prompts.engine import load, render
+from yaoki.prompts.engine import load, render, says_nothing
 from yaoki.prompts.place import EDITION, PART, STEM, Hit, Name, Search, adaptation_of, relative
 from yaoki.prompts.samples import sample
 from yaoki.prompts.source import read
@@ -104,6 +104,8 @@ class PromptTree:
         try:
             template = load(hit)
             words = render(template, values(failure, template.source.params))
+            if says_nothing(words):
+                raise TemplateInvalid(hit.label, 1, f"says nothing of {failure.pattern or 'this'}")
         except TemplateInvalid as error:
             steps = (*search.steps, "built-in words: used")
             return Told(what_failed(failure, hints), "", steps, error.sentence)

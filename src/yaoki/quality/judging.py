@@ -11,7 +11,7 @@ from yaoki.core.model import Finding, Item, Outcome
 from yaoki.quality.claims import claimed_done, evidence_missing, missing_files
 from yaoki.quality.model import Change, Claims, Mark
 from yaoki.quality.omissions import omissions_in
-from yaoki.quality.side import Pair, Side, pair_of
+from yaoki.quality.side import Pair, Side, pairs_of
 from yaoki.quality.syntax import broken
 from yaoki.quality.todos import todos_in
 
@@ -29,7 +29,7 @@ def judge(
 
     `exists` says whether a path, relative to the repository, is in the tree that is judged.
     """
-    pairs = [pair for change in changes[:FILES_MAX] if (pair := pair_of(change)) is not None]
+    pairs = [pair for change in changes[:FILES_MAX] for pair in pairs_of(change)]
     present = frozenset(change.path for change in changes if change.after is not None)
     found = (
         _missing(missing_files(claims, present, exists)),

@@ -55,6 +55,10 @@ GRAMMARS = {
     "python": replace(
         HASH, name="python", quotes=(*TRIPLE, Quote("'''", "'''", lines=True), *PLAIN)
     ),
+    # Cells hold commands of the notebook besides Python, so nobody parses them.
+    "notebook": replace(
+        HASH, name="notebook", quotes=(*TRIPLE, Quote("'''", "'''", lines=True), *PLAIN)
+    ),
     "javascript": replace(
         BRACES,
         name="javascript",
@@ -90,7 +94,9 @@ GRAMMARS = {
         BRACES,
         name="swift",
         nested=True,
+        regex=True,
         quotes=(
+            Quote("#/", "/#", escape="", lines=True),
             Quote('#"', '"#', escape=""),
             Quote('"""', '"""', lines=True, hole="\\("),
             Quote('"', '"', hole="\\("),
@@ -176,7 +182,7 @@ ENDINGS = {
     "lua": "lua",
     "haskell": "hs elm",
     "lisp": "clj cljs lisp el scm",
-    "markup": "html htm xml svg vue svelte xhtml",
+    "markup": "html htm xml svg vue svelte astro xhtml",
     "prose": "md markdown mdx txt rst adoc",
     "json": "json jsonc webmanifest geojson ipynb",
     "yaml": "yml yaml",

@@ -18,10 +18,15 @@ _CHAR = re.compile(r"'(?:\\[^\n]{1,12}?|[^\\'\n])'")
 _NUMBER = re.compile(r"(?<!\w)\d[\w']*\Z")
 _REGEX = re.compile(r"/(?![*/>])(?:[^\\/\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[a-z]{0,8}")
 _BEFORE_REGEX = re.compile(
-    r"(?:^|[(,=:\[!&|?{};+\-*%~^\n]|=>|\b(?:return|typeof|case|in|of|do|else|void|await|yield))\Z"
+    r"(?:^|[(,=:\[!&|?{};+\-*%~^\n]|=>|\b(?:return|typeof|case|in|of|do|else|void|await|yield|throw|delete))\Z"
 )
+_ASKED = re.compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
+_STRUCTURE = frozenset("<>{}=;(),:?&|+")
 _PAGE = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
 _CLOSER = {"{": "}", "(": ")"}
+LOOK_BACK = 300
+# Between tags these are letters like any other.
+_PLAIN_IN_TEXT = frozenset({"`", "/*", "//"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,8 @@ class _Pass:
             return False
         if self.holes and word in "{}()":
             return self._bracket(word, start)
+        if word in _PLAIN_IN_TEXT and self._between_tags(start):
+            return False
         if word in self.blocks:
             return self._block(word, start)
         if word in self.grammar.line:
@@ -157,7 +164,34 @@ class _Pass:
         return self._blank(body + 1, end.end())
 
     def _regex_may_stand(self, start: int) -> bool:
-        return bool(_BEFORE_REGEX.search(self.text[max(0, start - 40) : start].rstrip(" \t")))
+        before = self.text[max(0, start - LOOK_BACK) : start].rstrip(" \t")
+        if before.endswith(")"):
+            return self._after_condition(before)
+        if before.endswith("\n") and self.text[start + 1 : start + 2].isspace():
+            return False  # a division that goes on from the line above
+        return bool(_BEFORE_REGEX.search(before[-40:]))
+
+    @staticmethod
+    def _after_condition(before: str) -> bool:
+        """`if (x) /y/.test(z)` asks, `(x) / y` divides."""
+        depth = 0
+        for at in range(len(before) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(before[at], 0)
+            if depth == 0:
+                return _ASKED.search(before, 0, at) is not None
+        return False
+
+    def _between_tags(self, start: int) -> bool:
+        """Text of JSX is no code: nothing but words stands back to `>` and on to `</`."""
+        if self.grammar.name != "javascript":
+            return False
+        following = self.text.find("<", start, start + LOOK_BACK)
+        if following < 0 or not self.text.startswith("</", following):
+            return False
+        for at in range(start - 1, max(0, start - LOOK_BACK) - 1, -1):
+            if self.text[at] in _STRUCTURE:
+                return self.text[at] in ">}" and self.text[at - 1 : at + 1] != "=>"
+        return False
 
     def _pattern(self, pattern: re.Pattern[str], word: str, start: int) -> bool:
         found = pattern.match(self.text, start)
@@ -200,7 +234,7 @@ class _Pass:
         after = self.text[start + len(word) : start + len(word) + 1]
         if word == "#" and (not (before.isspace() or before in ";)}],") or after == "["):
             return False
-        if word == "//" and before == ":":
+        if word == "//" and (before == ":" or self.text.endswith("url(", 0, start)):
             return False
         end = self._line_end(start)
         self.comments.append(Comment(start, self.text[start:end]))

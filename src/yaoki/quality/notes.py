@@ -21,6 +21,7 @@ class Note:
 
     `alone`: no code on this line.  `single`: no comment line above or below.  `doc`: a line of
     documentation, where examples are shown.  `wrapped`: brackets stand on both sides of it.
+    `code` stands on the same line, `above` and `below` are the nearest lines of code.
     """
 
     line: int
@@ -29,6 +30,9 @@ class Note:
     single: bool
     doc: bool
     wrapped: bool
+    code: str = ""
+    above: str = ""
+    below: str = ""
 
 
 def notes_of(reading: Reading) -> list[Note]:
@@ -37,12 +41,23 @@ def notes_of(reading: Reading) -> list[Note]:
     full = {line for line, _, _ in lines if not code[line - 1].strip()}
     commented = {line for line, _, _ in lines}
     hollow = {line for line in commented if code[line - 1].replace(" ", "").endswith(_HOLLOW)}
+    above, below = nearest(code), nearest(code[::-1])[::-1]
     found = []
     for line, text, doc in lines:
         alone = line in full
         single = not ({line - 1, line + 1} & full) and alone
         wrapped = line in hollow and not alone
-        found.append(Note(line, text.strip(_MARKS), alone, single, doc, wrapped))
+        around = (code[line - 1].strip(), above[line - 1], below[line - 1])
+        found.append(Note(line, text.strip(_MARKS), alone, single, doc, wrapped, *around))
+    return found
+
+
+def nearest(code: list[str]) -> list[str]:
+    """For every line the last one before it that holds anything."""
+    found, last = [], ""
+    for line in code:
+        found.append(last)
+        last = line.strip() or last
     return found
 
 

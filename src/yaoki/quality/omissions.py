@@ -6,16 +6,29 @@ import re
 from collections.abc import Iterator
 
 from yaoki.quality.model import Mark
-from yaoki.quality.notes import Note
-from yaoki.quality.phrases import only_dots, says_omitted, unmistakable
+from yaoki.quality.notes import Note, nearest
+from yaoki.quality.phrases import (
+    bracketed_dots,
+    dotted_on_both_sides,
+    ends_open,
+    only_dots,
+    only_state,
+    says_omitted,
+    unmistakable,
+)
 from yaoki.quality.python import hollows, parsed
 from yaoki.quality.side import Side
 
 # `...` is an ordinary word of these: the end of a document, all arguments.
-_DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash"})
+_DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash", "notebook"})
 # Outside strings these hold plain words.
 _WORDS_ARE_DATA = frozenset({"markup", "yaml", "toml", "hash"})
 _HOLLOW_BRACES = re.compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
+STORY_LINES = 15
+# Another value that is taken over: what stands beside it may well be unchanged.
+_SPREAD = re.compile(r"\.\.\.?[A-Za-z_$(\[]")
+_LEAVES = re.compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
+_ASKS = re.compile(r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
 
@@ -25,32 +38,57 @@ def omissions_in(side: Side) -> Iterator[Mark]:
         return
     yield from _in_comments(side)
     yield from _in_code(side)
-    if side.grammar.name == "python":
+    if side.grammar.name in {"python", "notebook"}:
         yield from _hollow(side)
 
 
 def _in_comments(side: Side) -> Iterator[Mark]:
+    open_ = -STORY_LINES
     for note in side.notes:
-        if _stands_in(note):
+        # `// first this...` and some lines on `// ...then that` tell one story.
+        told = note.line - open_ < STORY_LINES and not dotted_on_both_sides(note.text)
+        if _stands_in(note) and not told:
             yield Mark(side.path, note.line, side.lines[note.line - 1].strip())
+        if ends_open(note.text):
+            open_ = note.line
 
 
 def _stands_in(note: Note) -> bool:
     if note.doc and not note.single:
         return False  # an example inside documentation
-    if only_dots(note.text):
-        return note.single or note.wrapped
+    if only_dots(note.text) or bracketed_dots(note.text):
+        return (note.single and not _in_a_list(note)) or note.wrapped
+    if only_state(note.text):
+        return (note.single or note.wrapped) and not _explained(note)
+    if _SPREAD.search(f"{note.code} {note.below}") and not dotted_on_both_sides(note.text):
+        return False
     return says_omitted(note.text, alone=note.single or note.wrapped)
+
+
+def _in_a_list(note: Note) -> bool:
+    """`1, 2, ..., 99`: a row that everybody can go on with."""
+    return note.above.endswith(",") and note.below.endswith((",", "]", ")", "],", "),"))
+
+
+def _explained(note: Note) -> bool:
+    """`if old == new:  # unchanged` says why, and what follows does it."""
+    return bool(_LEAVES.match(note.below) or _ASKS.match(note.above))
 
 
 def _in_code(side: Side) -> Iterator[Mark]:
     """Lines that are nothing but a mark, and bodies that are nothing but dots."""
-    before = ""
-    for n, line in enumerate(side.reading.code.split("\n"), 1):
+    code = side.reading.code.split("\n")
+    around = zip(nearest(code), nearest(code[::-1])[::-1], strict=True)
+    for n, (line, (above, below)) in enumerate(zip(code, around, strict=True), 1):
         bare = line.strip()
-        if bare and _is_mark(side, bare, before):
+        if bare and _is_mark(side, bare, above) and not _in_tags(side, above, below):
             yield Mark(side.path, n, side.lines[n - 1].strip())
-        before = bare or before
+
+
+def _in_tags(side: Side, above: str, below: str) -> bool:
+    """Between tags any line is text that people read."""
+    tags = above.endswith(">") and not above.endswith("=>") and below.startswith("<")
+    return tags and side.grammar.name == "javascript"
 
 
 def _is_mark(side: Side, bare: str, before: str) -> bool:

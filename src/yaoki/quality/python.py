@@ -18,8 +18,11 @@ _QUIET = threading.Lock()
 _NEWER = re.compile(
     r"\s*type\s+\w+.*=|\s*(?:async\s+)?(?:def|class)\s+\w+\[|\s*except\s[^:]*,|.*\b[tT][rR]?[\"']"
 )
+_OLD = re.compile(r"#![^\n]{0,80}python2")
 _EXEMPT_DECORATORS = frozenset(
     {"overload", "abstractmethod", "abstractproperty", "group", "callback", "singledispatch"}
+    # Their words are the program: a model or a plug-in fills the body.
+    | {"fn", "simple", "prompt", "hookspec", "ai_fn", "singledispatchmethod"}
 )
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\Z|conftest\.py\Z)|_test\.py\Z")
@@ -48,6 +51,8 @@ def _parse(text: str) -> ast.Module:
 
 
 def python_problem(text: str) -> Problem | None:
+    if _OLD.match(text):
+        return None
     try:
         _parse(text)
     except SyntaxError as wrong:
@@ -132,9 +137,32 @@ def _inside(body: list[ast.stmt], name: str) -> Iterator[Hollow]:
         if isinstance(node, (*_FUNCTION, ast.ClassDef)):
             continue
         for inner in _blocks(node):
-            if isinstance(node, ast.If) and len(inner) == 1 and _is_ellipsis(inner[0]):
+            if len(inner) == 1 and _is_ellipsis(inner[0]) and _wants_more(node, inner, body):
                 yield Hollow(inner[0].lineno, name)
             yield from _inside(inner, name)
+
+
+def _wants_more(node: ast.stmt, block: list[ast.stmt], around: list[ast.stmt]) -> bool:
+    """A loop or a `with` that names what it holds, and then does nothing with it."""
+    match node:
+        case ast.If():
+            return True
+        case ast.Try(body=body):
+            return block is body
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            return not _used_after(node, target, around)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return any(item.optional_vars is not None for item in items)
+        case _:
+            return False
+
+
+def _used_after(node: ast.stmt, target: ast.expr, around: list[ast.stmt]) -> bool:
+    """`for last in items: ...` only walks to the end; so does a loop over nothing named."""
+    names = {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
+    later = around[around.index(node) + 1 :]
+    used = {n.id for one in later for n in ast.walk(one) if isinstance(n, ast.Name)}
+    return all(name.startswith("_") for name in names) or bool(names & used)
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -170,11 +198,15 @@ def _is_ellipsis(node: ast.stmt) -> bool:
 
 
 def _exempt(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(_last_name(decorator) in _EXEMPT_DECORATORS for decorator in node.decorator_list)
+    names = {_last_name(decorator) for decorator in node.decorator_list}
+    # A command that takes nothing may be there for its help alone.
+    idle = "command" in names and not [a for a in ast.walk(node.args) if isinstance(a, ast.arg)]
+    return idle or bool(names & _EXEMPT_DECORATORS)
 
 
 def _is_protocol(node: ast.ClassDef) -> bool:
-    return any(_last_name(base) == "Protocol" for base in node.bases)
+    names = [_last_name(base) for base in node.bases]
+    return any(name.endswith("Protocol") or name == "Interface" for name in names)
 
 
 def _for_types(test: ast.expr) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from yaoki.quality.languages import Grammar, foreign, language_of
+from yaoki.quality.languages import Grammar, foreign
 from yaoki.quality.lexer import Reading, read
 from yaoki.quality.model import Change
 from yaoki.quality.notes import Note, notes_of
+from yaoki.quality.parts import FILE_CHARS_MAX, Part, parts_of
 
-# Beyond these a file is data or was made by a machine; nobody judges it.
-FILE_CHARS_MAX = 400_000
+# Beyond this a file is data or was made by a machine; nobody judges it.
 LINE_CHARS_MAX = 5_000
 
 
@@ -46,10 +46,16 @@ class Pair:
     added: frozenset[int]
 
 
-def pair_of(change: Change) -> Pair | None:
-    """None for a file nobody here can judge: unknown, foreign, or too large."""
-    grammar = language_of(change.path)
-    if grammar is None or foreign(change.path):
+def pairs_of(change: Change) -> list[Pair]:
+    """One for every language the file speaks; none for a file nobody here can judge."""
+    found = (_pair(part) for part in parts_of(change))
+    return [pair for pair in found if pair is not None]
+
+
+def _pair(part: Part) -> Pair | None:
+    """None for what is foreign or too large."""
+    change, grammar = part.change, part.grammar
+    if foreign(change.path):
         return None
     before, after = (_side(change.path, text, grammar) for text in (change.before, change.after))
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):

@@ -8,21 +8,31 @@ import tomllib
 from collections.abc import Callable
 
 from yaoki.quality.balance import Problem, unbalanced
+from yaoki.quality.commented import uncommented
 from yaoki.quality.python import python_problem
 from yaoki.quality.side import Pair, Side
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
+# JSON that its own program reads with comments.
 _COMMENTED_JSON = re.compile(
-    r"(?:^|/)(?:[tj]sconfig[^/]*\.json|\.eslintrc\.json|devcontainer\.json|\.babelrc\.json"
-    r"|api-extractor\.json|renovate\.json|deno\.json|turbo\.json|\.vscode/[^/]+|[^/]+\.jsonc)\Z"
+    r"(?:^|/)(?:[tj]sconfig[^/]*\.json|[tj]sconfig/[^/]+\.json|\.[\w-]{1,40}rc(?:\.json)?|devcontainer\.json"
+    r"|api-extractor\.json|renovate\.json|deno\.json|turbo\.json|nx\.json|project\.json|workspace\.json"
+    r"|angular\.json|tslint\.json|biome\.json|cspell\.json|typedoc\.json|jsdoc\.json|rush\.json"
+    r"|wrangler\.json|language-configuration\.json|keybindings\.json|settings\.json|launch\.json"
+    r"|tasks\.json|appsettings[^/]*\.json|\.(?:vscode|devcontainer|zed)/[^/]+|[^/]+\.jsonc)\Z"
 )
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)")
 # Test data that is wrong by design says so in its name.
 _ON_PURPOSE = re.compile(
-    r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated)[^/]*\Z", re.IGNORECASE
+    r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated|bad|unterminated"
+    r"|unclosed|unparsable|syntax[_-]?errors?)[^/]*\Z",
+    re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
+# What is filled in later is no source yet.
+_TEMPLATE_PLACE = re.compile(
+    r"(?:^|/)(?:templates?|skeleton)/|\{\{|\.(?:tmpl|tpl|j2|jinja2?)\.", re.I
+)
 YAML_CHARS_MAX = 200_000
 
 
@@ -38,6 +48,10 @@ def broken(pair: Pair) -> Problem | None:
 
 def _problem(side: Side) -> Problem | None:
     if side.grammar.prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
+        return None
+    if "\ufffd" in side.text:
+        return None  # of another encoding: what stands there was not read as it was meant
+    if _TEMPLATE_PLACE.search(side.path) and _TEMPLATE.search(side.text):
         return None
     judge = JUDGES.get(side.grammar.name, _brackets)
     # A fence is broken code that a scanner may take for strings.
@@ -60,14 +74,12 @@ def _brackets(side: Side) -> Problem | None:
 def _json(side: Side) -> Problem | None:
     text = side.text
     if _COMMENTED_JSON.search(side.path):
-        # Comments are cut out of the text, strings stay.
-        for comment in reversed(side.reading.comments):
-            end = comment.start + len(comment.raw)
-            text = text[: comment.start] + re.sub(r"[^\n]", " ", comment.raw) + text[end:]
-        text = _TRAILING_COMMA.sub(" ", text)
+        text = uncommented(side.reading)
     try:
         json.loads(text)
     except json.JSONDecodeError as wrong:
+        if wrong.msg == "Extra data" and _one_by_line(side.lines):
+            return None
         at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
         return Problem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
     except RecursionError:
@@ -75,6 +87,14 @@ def _json(side: Side) -> Problem | None:
     except ValueError as wrong:  # a number with more digits than Python converts
         return None if "digits" in str(wrong) else Problem(1, str(wrong))
     return None
+
+
+def _one_by_line(lines: list[str]) -> bool:
+    """Is every line a document of its own?  Logs and data are often kept so."""
+    try:
+        return all(isinstance(json.loads(line), (dict, list)) for line in lines if line.strip())
+    except (ValueError, RecursionError):
+        return False
 
 
 def _toml(side: Side) -> Problem | None:

@@ -11,8 +11,10 @@ from yaoki.quality.side import Side
 
 _WORD = "(?:TODO|FIXME|TBD|HACK|XXX)"
 _NOT_A_NOTE = (
-    r"(?!s?[`'\"\w-]|\.\w|\s{0,2}(?:[/|,&+]|or|and)\s{0,2}" + _WORD + r"|\s+(?:lists?|items?|apps?"
-    r"|applications?|entry|entries|cards?|components?|page|model|ids?|title|table|store|state|count"
+    r"(?!s?[`'\"\w-]|\.\w|\s{0,2}(?:->|→|=>|[,/|&+])\s{0,2}[A-Z]{3,}\b|\s{0,2}(?:[/|,&+]|or|and)\s{0,2}"
+    + _WORD
+    + r"|\s+(?:lists?|items?|apps?"
+    r"|applications?|entry|entries|cards?|columns?|status|components?|page|model|ids?|title|table|store|state|count"
     r"|comments?|markers?|tags?|notes?|words?|keywords?)\b)"
 )
 # The first word of a comment, or anywhere with the colon that makes it a note.
@@ -21,19 +23,28 @@ _NOTED = re.compile(rf"(?<![\w`'\"/.-])({_WORD})(?:\([^)\n]{{0,40}}\))?\s{{0,2}}
 _UNDECIDED = re.compile(
     rf"(?<![\w`'\"/.,|-])(?<!no )(?<!/ )(?<!or )(?<!and )(?:FIXME|TBD)(?![`'\"/|,-]){_NOT_A_NOTE}"
 )
+# One note under two names, and a tag that is always one.
+_TWO_NAMES = re.compile(
+    rf"[\s@\[(*•-]{{0,8}}{_WORD}(?:\s?/\s?{_WORD}){{1,4}}\s{{0,2}}:|\s{{0,8}}@todo\b"
+)
 _STRICT = re.compile(rf"\s{{0,80}}(?:[-*]\s)?({_WORD})(?:\([^)\n]{{0,40}}\))?(?::|\s{{0,4}}\Z)")
-_ON_PAPER = re.compile(r"\s{0,3}[*_]{0,2}(TODO|FIXME|TBD)[*_]{0,2}(?::|[.\s]{0,4}\Z)")
+_ON_PAPER = re.compile(
+    r"\s{0,8}(?:[-*]\s{1,4}(?=\S{3,12}:))?[*_]{0,2}(TODO|FIXME|TBD)[*_]{0,2}(?::|[.\s]{0,4}\Z)"
+)
 _IN_CODE = {
-    "rust": re.compile(r"\btodo!\s{0,4}[(\[{]"),
+    "rust": re.compile(r"\b(?:todo|unimplemented)!\s{0,4}[(\[{]"),
     "kotlin": re.compile(r"(?<![\w.])TODO\s{0,4}\("),
 }
+_WORDS = re.compile(r"\w+")
+_LEGEND = re.compile(r"\s{0,8}(?:[-*]\s)?[*_`]{0,2}(?:DONE|DOING|WIP|IN PROGRESS|BLOCKED)\b")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 _TODO_FILE = re.compile(r"todo|roadmap|backlog|changelog", re.IGNORECASE)
 
 
 def todos_in(side: Side) -> Iterator[Mark]:
     for note in side.notes:
-        if is_todo(note.text):
+        # `TODO, // TODO` in an enumeration names a member.
+        if is_todo(note.text) and note.text.rstrip(".,") not in _WORDS.findall(note.code):
             yield _mark(side, note.line)
     if side.grammar.name == "python":
         yield from _in_docstrings(side)
@@ -44,7 +55,8 @@ def todos_in(side: Side) -> Iterator[Mark]:
 
 def is_todo(text: str) -> bool:
     """Upper case only: a program about todo lists may be written."""
-    return bool(_FIRST.match(text) or _NOTED.search(text) or _UNDECIDED.search(text))
+    shapes = (_FIRST.match, _NOTED.search, _UNDECIDED.search, _TWO_NAMES.match)
+    return any(shape(text) for shape in shapes)
 
 
 def _in_docstrings(side: Side) -> Iterator[Mark]:
@@ -67,8 +79,13 @@ def _on_paper(side: Side) -> Iterator[Mark]:
     for n, line in enumerate(side.lines, 1):
         if _FENCE.match(line):
             fenced = not fenced
-        elif not fenced and _ON_PAPER.match(line):
+        elif not fenced and _ON_PAPER.match(line) and not _of_a_legend(side.lines, n):
             yield _mark(side, n)
+
+
+def _of_a_legend(lines: list[str], n: int) -> bool:
+    """Beside DONE and DOING the word names a state."""
+    return any(_LEGEND.match(line) for line in lines[max(0, n - 3) : n + 2])
 
 
 def _mark(side: Side, line: int) -> Mark:

@@ -7,11 +7,12 @@ is told as not understood, with both ends of the raw output.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from yaoki.checks.readers.choice import READERS, chosen
-from yaoki.checks.readers.entries import Parsed
+from yaoki.checks.readers.choice import READERS, chosen, tests_expected
+from yaoki.checks.readers.entries import Parsed, Unreadable, looked, named
 from yaoki.checks.readers.extractors import extract, extractor_defect, extractor_names
-from yaoki.checks.readers.reading import Reading, finished, raw_params
+from yaoki.checks.readers.reading import Reading, finished, raw_params, unread
 from yaoki.checks.readers.report import read_report
 from yaoki.checks.readers.seen import Seen, opened
 
@@ -26,6 +27,8 @@ __all__ = [
     "read",
     "read_file",
     "reader_defect",
+    "tests_expected",
+    "unread",
 ]
 
 
@@ -34,12 +37,24 @@ def read(seen: Seen, argv: Sequence[str] = (), *, reader: str = "", pattern: str
 
     `pattern` is what the plan calls this failure: its params are there even when empty.
     """
-    report = read_report(seen)
+    report, defect, fault = _reported(seen)
     if report is not None and report.entries:
         return finished(report, seen, pattern)
+    faults = [fault] if fault else []
     output = opened(seen)
-    tries = (_usable(look(output), seen) for look in chosen(argv, reader))
-    return finished(next((found for found in tries if found), report), seen, pattern)
+    tries = (_usable(looked(look, output, faults), seen) for look in chosen(argv, reader))
+    reading = finished(next((found for found in tries if found), report), seen, pattern)
+    return replace(reading, fault="; ".join(faults), defect=defect)
+
+
+def _reported(seen: Seen) -> tuple[Parsed | None, str, str]:
+    """The report, why it cannot be read, and what of ours failed over it."""
+    try:
+        return read_report(seen), "", ""
+    except Unreadable as why:
+        return None, str(why), ""
+    except Exception as error:  # noqa: BLE001 - foreign text, whatever it does to a reader
+        return None, "was not understood", f"the reader of reports failed: {named(error)}"
 
 
 def _usable(found: Parsed | None, seen: Seen) -> Parsed | None:
@@ -48,9 +63,12 @@ def _usable(found: Parsed | None, seen: Seen) -> Parsed | None:
 
 
 def read_file(seen: Seen, pattern: str = "") -> Reading | None:
-    """The report file alone; None when there is none that can be read."""
-    report = read_report(seen)
-    return None if report is None else finished(report, seen, pattern)
+    """The report file alone; None when there is none.  One that cannot be read has a `defect`."""
+    report, defect, fault = _reported(seen)
+    if report is None and not defect:
+        return None
+    found = finished(report, seen, pattern)
+    return replace(found, understood=False, defect=defect, fault=fault) if defect else found
 
 
 def reader_defect(name: str) -> str:

@@ -14,7 +14,7 @@ from yaoki.checks.readers.diagnostics import (
     stylish_text,
     tsc_text,
 )
-from yaoki.checks.readers.entries import Reader
+from yaoki.checks.readers.entries import TEST, Reader
 from yaoki.checks.readers.formatters import (
     black_text,
     deno_fmt_text,
@@ -148,6 +148,16 @@ def recognised(argv: Sequence[str]) -> str:
         if name := _TWO.get((first, second)) or _ONE.get(first):
             return name
     return ""
+
+
+_OF_TESTS = frozenset(
+    ("pytest", "unittest", "jest", "vitest", "node", "go", "cargo", "tap", "deno", "junit")
+)
+
+
+def tests_expected(argv: Sequence[str], reader: str, pattern: str) -> bool:
+    """Does the plan, or the command itself, say that tests are run?"""
+    return pattern == TEST or (reader or recognised(argv)) in _OF_TESTS
 
 
 def _bare(word: str) -> str:

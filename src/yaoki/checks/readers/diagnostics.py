@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from yaoki.checks.readers.entries import LINT, TYPE, Entry, Parsed, parsed
+from yaoki.checks.readers.entries import LINT, TYPE, Entry, Parsed, number, parsed
 from yaoki.checks.readers.places import frame
 from yaoki.checks.readers.seen import Output
 
@@ -148,8 +148,8 @@ def _arrows(lines: Sequence[str]) -> Iterator[Entry]:
         if words.startswith("--> "):
             title = _title(lines[at - 1])
             path, row = frame(words[4:])
-            column = _int(words.rpartition(":")[2])
             if title and path:
+                column = number(words.rpartition(":")[2])
                 yield replace(title, file=path, line=row, column=column)
 
 

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaoki.checks.readers.seen import Output
+from yaoki.core.display import one_line
 
 TEST, TYPE, LINT, FORMAT = "test-failed", "type-error", "lint-error", "format-error"
 DIRTY, MISSING = "git-dirty", "file-not-exists"
 ENTRIES_MAX = 2_000
+FAULT_CHARS_MAX = 200
+
+
+class Unreadable(Exception):
+    """Why a report cannot be read, as the end of a sentence about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,19 @@ class Parsed:
 
 # None: this is not the reader's format.
 Reader = Callable[[Output], Parsed | None]
+
+
+def looked(reader: Reader, output: Output, faults: list[str]) -> Parsed | None:
+    """A reader that falls is our fault: it has understood nothing, and that is written down."""
+    try:
+        return reader(output)
+    except Exception as error:  # noqa: BLE001 - foreign text, whatever it does to a reader
+        faults.append(f"reader {getattr(reader, '__name__', '?')} failed: {named(error)}")
+        return None
+
+
+def named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}", FAULT_CHARS_MAX)
 
 
 def parsed(pattern: str, entries: Iterable[Entry], **rest: Any) -> Parsed | None:

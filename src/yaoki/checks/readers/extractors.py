@@ -12,11 +12,21 @@ from typing import Any
 
 from yaoki.checks.readers import choice
 from yaoki.checks.readers.diagnostics import arrow_text, concise_text
-from yaoki.checks.readers.entries import DIRTY, FORMAT, LINT, MISSING, TEST, TYPE, Parsed, Reader
+from yaoki.checks.readers.entries import (
+    DIRTY,
+    FORMAT,
+    LINT,
+    MISSING,
+    TEST,
+    TYPE,
+    Parsed,
+    Reader,
+    looked,
+)
 from yaoki.checks.readers.formatters import list_text
 from yaoki.checks.readers.git_status import git_status
-from yaoki.checks.readers.reading import LIST_MAX, ends, finished
-from yaoki.checks.readers.report import read_report
+from yaoki.checks.readers.reading import LIST_MAX, ends, finished, unread
+from yaoki.checks.readers.report import report_of
 from yaoki.checks.readers.seen import Seen, opened
 from yaoki.errors import Fault
 
@@ -33,9 +43,11 @@ _NO_FILE = re.compile(
 def _lists(seen: Seen, pattern: str, readers: Sequence[Reader]) -> Mapping[str, Any]:
     """The params of this pattern, from the first of these readers that finds any."""
     output = opened(seen)
-    report = read_report(seen)
+    report = report_of(seen)
     found: list[Parsed | None] = [report] if report and report.pattern == pattern else []
-    found += [one for reader in readers if (one := reader(output)) and one.pattern == pattern]
+    # What makes a reader fall is written down where all of them look.
+    looks = (looked(reader, output, []) for reader in readers)
+    found += [one for one in looks if one and one.pattern == pattern]
     return finished(next((one for one in found if one and one.entries), None), seen, pattern).params
 
 
@@ -83,6 +95,10 @@ EXTRACTORS: Mapping[str, Extractor] = {
 }
 
 
+# These look for failures by name, in the output of a command that failed.
+_LISTING = ("parseTestOutput", "parseTypeErrors", "parseLintErrors", "parseFormatOutput")
+
+
 def _own() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
@@ -97,8 +113,16 @@ def extractor_defect(name: str) -> str:
 
 
 def extract(wanted: Mapping[str, str], seen: Seen) -> dict[str, Any]:
-    """`{param: extractor}` as the registry has it, made into `{param: value}`, bounded."""
-    return {param: bounded(_call(name, seen), seen) for param, name in wanted.items()}
+    """`{param: extractor}` as the registry has it, made into `{param: value}`, bounded.
+
+    Where names of failures were asked for and none are found, all that was written goes along.
+    """
+    found = {param: bounded(_call(name, seen), seen) for param, name in wanted.items()}
+    lists = [found[param] for param, name in wanted.items() if name in _LISTING]
+    if not lists or any(lists) or seen.exit_code == 0:
+        return found
+    texts = [param for param, name in wanted.items() if name in ("stdout", "stderr")]
+    return {**found, **dict.fromkeys(texts or ("errorOutput",), unread(seen))}
 
 
 def _call(name: str, seen: Seen) -> Any:

@@ -14,6 +14,7 @@ _DENO_PLACE = re.compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d
 _SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
 _NO_TEST = ("Console", "Cannot log after tests")
 _SUITE = "Test suite failed to run"
+BODY_LINES_MAX = 40
 
 
 def jest_text(output: Output) -> Parsed | None:
@@ -83,19 +84,27 @@ def vitest_text(output: Output) -> Parsed | None:
 
 
 def _vitest(lines: Iterable[str]) -> Iterator[Entry]:
-    open_: list[Entry] = []
+    titles: list[str] = []
+    body: list[str] = []
     for line in lines:
-        if line.startswith(" FAIL  "):
-            if any(entry.message for entry in open_):
-                yield from open_
-                open_ = []
-            open_.append(_vitest_title(line[7:].strip()))
-        elif line.startswith("⎯⎯"):
-            yield from open_
-            open_ = []
-        else:
-            open_ = [_vitest_grown(entry, line) for entry in open_[:20]]
-    yield from open_
+        ruled, title = line.startswith("⎯⎯"), line.startswith(" FAIL  ")
+        if ruled or (title and body):
+            yield from _vitest_group(titles, body)
+            titles, body = [], []
+        if title:
+            titles.append(line[7:].strip())
+        elif titles and line.strip() and not ruled and len(body) < BODY_LINES_MAX:
+            body.append(line)
+    yield from _vitest_group(titles, body)
+
+
+def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[Entry]:
+    """Every title of the group has the group's message."""
+    for title in titles:
+        entry = _vitest_title(title)
+        for line in body:
+            entry = _vitest_grown(entry, line)
+        yield entry
 
 
 def _vitest_title(title: str) -> Entry:

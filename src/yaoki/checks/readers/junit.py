@@ -6,47 +6,113 @@ live, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.parsers import expat
 
-from yaoki.checks.readers.entries import ENTRIES_MAX, TEST, Entry, Parsed, number
+from yaoki.checks.readers.entries import ENTRIES_MAX, TEST, Entry, Parsed, Unreadable, number
 from yaoki.checks.readers.places import relative, stands
 from yaoki.checks.readers.seen import Seen
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10
+# A tag is held whole until it ends: with all its attributes it must fit.
+TAG_BYTES_MAX = 1 << 20
 DEPTH_MAX = 100
 TEXT_CHARS_MAX = 4000
 
 _SUITES = {"testsuite", "testsuites"}
 # A test that failed and passed when it was run again has a flakyFailure or flakyError instead.
 _FAULTS = {"failure", "error", "rerunFailure", "rerunError"}
+# What googletest, ctest and others write as `status` or `result` of a case.
+_BAD = {"fail", "failed", "failure", "error", "errored", "broken"}
+_NOT_RUN = {"notrun", "suppressed", "skipped", "disabled", "ignored", "pending"}
 # node's runner gives every case this class.
 _NO_CLASS = {"", "test"}
 # gotestsum says this of every failure, and what go printed below.
 _NO_GIST = {"Failed"}
 _FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
+_FOREIGN: Mapping[str, str] = {
+    "TestRun": "TRX of Visual Studio",
+    "test-run": "NUnit",
+    "test-results": "NUnit",
+    "assemblies": "xUnit.net",
+    "html": "HTML",
+    "checkstyle": "Checkstyle",
+    "coverage": "a coverage report",
+}
+_ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})["']""")
+# What the parser does not read by itself is decoded before it; nothing else is tried.
+_DECODED = re.compile(
+    r"shift[_-]?jis|sjis|windows-31j|cp932|euc-(?:jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5"
+    r"|(?:windows-|cp)125\d|iso-8859-\d{1,2}|koi8-[ru]"
+)
 
 
-def read_junit(file: Path, seen: Seen) -> Parsed | None:
-    """None when there is no report that can be read."""
+def read_junit(file: Path, seen: Seen) -> Parsed:
+    """`Unreadable` says why there is nothing to read."""
     target = Cases()
-    parser = ElementTree.XMLParser(target=target)
     try:
-        with file.open("rb") as stream:
-            while piece := stream.read(PIECE):
-                parser.feed(piece)
-        parser.close()
-    except (ElementTree.ParseError, ValueError, LookupError, AssertionError):
-        return None
+        _feed(file, target)
+    except expat.ExpatError as error:
+        raise Unreadable(_told(error)) from None
+    except UnicodeError as error:
+        raise Unreadable(f"is not in the encoding it names ({error.args[0]})") from None
     if not target.rooted:
-        return None
+        raise Unreadable(_other(target.root))
     entries = tuple(_with_file(entry, seen) for entry in target.entries)
     return Parsed(
         TEST, entries, target.failures - len(entries), target.cases, skipped=target.skipped
     )
+
+
+def _feed(file: Path, target: Cases) -> None:
+    with file.open("rb") as stream:
+        pieces = iter(lambda: stream.read(PIECE), b"")
+        first = next(pieces, b"")
+        named = _ENCODING.match(first.lstrip(b"\xef\xbb\xbf \t\r\n"))
+        name = named[1].decode("ascii").lower() if named else ""
+        name = name if _DECODED.fullmatch(name) else ""
+        parser = expat.ParserCreate("utf-8" if name else None)
+        parser.StartElementHandler = target.start
+        parser.EndElementHandler = target.end
+        parser.CharacterDataHandler = target.data
+        parser.StartDoctypeDeclHandler = target.doctype
+        fed = 0
+        for piece in _decoded(first, pieces, name):
+            parser.Parse(piece, False)
+            fed += len(piece)
+            if fed - parser.CurrentByteIndex > TAG_BYTES_MAX:
+                raise Unreadable(f"has a tag over {TAG_BYTES_MAX} bytes")
+        parser.Parse(b"", True)
+
+
+def _decoded(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
+    if not name:
+        yield first
+        yield from rest
+        return
+    decoder = codecs.getincrementaldecoder(name)()
+    for piece in (first, *rest):
+        yield decoder.decode(piece).encode("utf-8")
+    yield decoder.decode(b"", True).encode("utf-8")
+
+
+def _told(error: expat.ExpatError) -> str:
+    """In words, for a person who has to look at the file."""
+    words, at = expat.errors.messages.get(error.code, str(error)), f"line {error.lineno}"
+    cut = ("no element found", "unclosed token", "unclosed CDATA section", "partial character")
+    if words in cut:
+        return f"ends in the middle, at {at}"
+    return f"is no XML that can be read: {words}, {at}"
+
+
+def _other(root: str) -> str:
+    name = _FOREIGN.get(root)
+    return f"is {name}, not JUnit XML" if name else f"is no JUnit XML: it begins with <{root[:40]}>"
 
 
 def _with_file(entry: Entry, seen: Seen) -> Entry:
@@ -72,6 +138,7 @@ class Cases:
     skipped: int = 0
     failures: int = 0
     rooted: bool = False
+    root: str = ""
     entries: list[Entry] = field(default_factory=list)
     _path: list[str] = field(default_factory=list)
     _suites: list[_Suite] = field(default_factory=list)
@@ -79,24 +146,27 @@ class Cases:
     _fault: str | None = None
     _words: list[str] = field(default_factory=list)
     _room: int = 0
+    _skipped: bool = False
 
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise ValueError("a report needs no document type")
+    def doctype(self, *_: object) -> None:
+        raise Unreadable("has a document type, where entities could grow without end")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        tag = tag.rpartition("}")[2]
+        tag = tag.rpartition(":")[2]
+        self.root = self.root or tag
         self.rooted = self.rooted or tag in _SUITES or tag == "testcase"
         self._path.append(tag)
         if len(self._path) > DEPTH_MAX:
-            raise ValueError("nested too deep")
+            raise Unreadable(f"is nested deeper than {DEPTH_MAX} tags")
         if tag in _SUITES:
             declared = sum(number(attributes.get(k)) or 0 for k in ("failures", "errors"))
             self._suites.append(_Suite(attributes.get("name", tag), declared, self.failures))
         elif tag == "testcase":
             self.cases += 1
-            self._case, self._fault = attributes, None
+            self._case, self._fault, self._words = attributes, None, []
+            self._skipped = bool(_states(attributes) & _NOT_RUN)
         elif tag == "skipped" and self._case is not None:
-            self.skipped += 1
+            self._skipped = True
         elif tag in _FAULTS and self._fault is None:
             self._fault, self._words = attributes.get("message", ""), []
             self._room = TEXT_CHARS_MAX
@@ -109,8 +179,11 @@ class Cases:
     def end(self, tag: str) -> None:
         tag = self._path.pop()
         if tag == "testcase":
-            if self._fault is not None and self._case is not None:
-                self._add(_entry(self._case, *self._told()))
+            case = self._case or {}
+            if self._fault is not None or _states(case) & _BAD:
+                self._add(_entry(case, *self._told()))
+            elif self._skipped:
+                self.skipped += 1
             self._case = self._fault = None
         elif tag in _FAULTS and self._case is None and self._fault is not None:
             suite = self._suites[-1].name if self._suites else ""
@@ -119,9 +192,6 @@ class Cases:
             self._fault = None
         elif tag in _SUITES:
             self._account(self._suites.pop())
-
-    def close(self) -> None:
-        """Nothing is left to do when the document ends."""
 
     def _told(self) -> tuple[str, str]:
         """The gist, and the trace that may tell the place."""
@@ -141,6 +211,11 @@ class Cases:
         self.failures += 1
         if len(self.entries) < ENTRIES_MAX:
             self.entries.append(entry)
+
+
+def _states(case: Mapping[str, str]) -> set[str]:
+    """A case may say by an attribute alone that it failed, or that it was not run."""
+    return {case.get(key, "").lower() for key in ("status", "result")}
 
 
 def _telling(line: str, name: str) -> bool:

@@ -37,7 +37,8 @@ class Reading:
     """What the output says.  Not understood: no items, the raw ends are in the params.
 
     `failures` counts what is wrong; only the first items are listed.  `cases` and `skipped`
-    are told when a report `of_tests` was read.
+    are told when a report `of_tests` was read.  `defect`: why a report could not be read;
+    `fault`: a reader of ours fell.
     """
 
     understood: bool = False
@@ -49,6 +50,8 @@ class Reading:
     of_tests: bool = False
     cases: int = 0
     skipped: int = 0
+    defect: str = ""
+    fault: str = ""
 
 
 def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
@@ -89,13 +92,22 @@ def raw_params(seen: Seen) -> dict[str, Any]:
     }
 
 
-def ends(text: str, seen: Seen) -> str:
+def ends(text: str, seen: Seen, head: int = HEAD, tail: int = TAIL) -> str:
     """Head and tail, masked before they are cut to size."""
     if len(text) > 4 * RAW_CHARS_MAX:
-        head, tail = text[:RAW_CHARS_MAX], text[-RAW_CHARS_MAX:]
-        cut = f"\n[{len(text) - HEAD - TAIL} characters left out]\n"
-        return _clean(head, seen)[:HEAD] + cut + _clean(tail, seen)[-TAIL:]
-    return clip(_clean(text, seen), HEAD, TAIL)
+        cut = f"\n[{len(text) - head - tail} characters left out]\n"
+        first, last = text[:RAW_CHARS_MAX], text[-RAW_CHARS_MAX:]
+        return _clean(first, seen)[:head] + cut + _clean(last, seen)[-tail:]
+    return clip(_clean(text, seen), head, tail)
+
+
+def unread(seen: Seen) -> str:
+    """Both ends of both channels, for who asked for names of failures where none were found."""
+    parts = (("stdout", seen.stdout), ("stderr", seen.stderr))
+    told = (
+        f"[{name}]\n{ends(held, seen, 700, 1800).strip()}" for name, held in parts if held.strip()
+    )
+    return "\n".join(("[no reader understood this output]", *told))
 
 
 def _clean(text: str, seen: Seen) -> str:

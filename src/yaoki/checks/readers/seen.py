@@ -18,6 +18,8 @@ CHANNEL_CHARS_MAX = 4 << 20
 HEAD_CHARS = 64 << 10
 LINE_CHARS_MAX = 2000
 LINES_HEAD, LINES_TAIL = 2_000, 20_000
+# Each costs some hundred bytes once it is read.
+VALUES_MAX = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def parse(text: str) -> Any:
-    """The first JSON value of the text, or None.  Deep nesting is no value."""
-    if not text.startswith(("{", "[")):
+    """The first JSON value of the text, or None.  What would fill the memory is no value."""
+    if not text.startswith(("{", "[")) or text.count(",") > VALUES_MAX:
         return None
     try:
         return json.JSONDecoder().raw_decode(text)[0]

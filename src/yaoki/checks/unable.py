@@ -1,0 +1,75 @@
+"""A check that could not run: a tool that is not installed, a full disk.
+
+Known only from the launchers' own words, each a whole line, and only where nothing says that
+tests ran: what a test prints about such things is the test's.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+# Modules that people run as checks; any other one may be what the task is to make.
+_MODULES = frozenset(
+    (
+        *("pytest", "unittest", "nose2", "tox", "nox", "coverage", "behave", "robot"),
+        *("mypy", "pyright", "basedpyright", "ruff", "flake8", "pylint", "pycodestyle"),
+        *("pydocstyle", "pyflakes", "bandit", "black", "isort", "yapf", "build", "twine"),
+    )
+)
+_MODULE = re.compile(
+    r"(?:\S*/)?(?:python|pypy)[\w.]{0,12}(?:\.exe)?: No module named '?([\w.]{1,80})'?$"
+)
+_SHELL = re.compile(
+    r"(?:\S*/)?(?:sh|bash|dash|zsh): (?:(?:line )?\d{1,6}: )?([^\s:]{1,100}): "
+    r"(?:command )?not found$"
+)
+_LAUNCHERS = tuple(
+    re.compile(shape)
+    for shape in (
+        r"g?make(?:\[\d{1,3}\])?: \*\*\* \[[^\]]{0,300}\] Error 12[67]$",
+        r"npm (?:ERR!|error) (?:npx )?canceled due to missing packages\b",
+        r"npm (?:ERR!|error) could not determine executable to run$",
+        r"error Command failed with exit code 127\.$",
+        r"\s?ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s{1,4}Command \S{1,100} not found$",
+        r"error: Failed to spawn: [`'][^`']{1,100}[`']$",
+        r"Command not found: \S{1,100}$",
+        r"Error: the command \S{1,100} could not be found within PATH",
+        r"bundler: command not found: \S{1,100}$",
+        r"error: no such (?:sub)?command: [`'][^`']{1,100}[`']",
+    )
+)
+# A system call's error as programs tell it; an exception's or an assertion's name has capitals.
+_NO_SPACE = re.compile(
+    r"(?:[a-z][\w./+-]{0,100}: (?:[^\n]{0,300}: )?(?:No space left on device|Disk quota exceeded)"
+    r"|(?:OSError|IOError): \[Errno (?:28|122)\] (?:No space left on device|Disk quota exceeded)"
+    r"|(?:Error: )?ENOSPC: no space left on device\b)",
+)
+FULL_BYTES = 16 << 20
+
+
+def missing_tool(lines: Iterable[str], words: Sequence[str]) -> str:
+    """The line that says a tool is not there, or nothing.  `words` are the check's own."""
+    return next((line for line in lines if _missing(line, words)), "")
+
+
+def _missing(line: str, words: Sequence[str]) -> bool:
+    if hit := _MODULE.match(line):
+        return hit[1].partition(".")[0] in _MODULES and hit[1] in words
+    if hit := _SHELL.match(line):
+        return hit[1] in words
+    return any(shape.match(line) for shape in _LAUNCHERS)
+
+
+def no_space(lines: Iterable[str]) -> bool:
+    return any(_NO_SPACE.match(line) for line in lines)
+
+
+def full(place: Path) -> bool:
+    """Is the disk under this place full now?  A fact counts where words may be a test's."""
+    try:
+        return shutil.disk_usage(place).free < FULL_BYTES
+    except OSError:
+        return False

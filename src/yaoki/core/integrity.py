@@ -1,0 +1,46 @@
+"""Fewer tests than before: a green check that looks at less than it did proves less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yaoki.core.model import Finding, Item, Outcome
+
+NAME, PATTERN = "test-integrity", "test-weakened"
+ITEMS_MAX = 50
+COUNT, SKIPPED = "testCount", "skippedCount"
+
+
+def counted(finding: Finding) -> bool:
+    """Does the finding say how many tests there were?"""
+    return type(finding.params.get(COUNT)) is int
+
+
+def ran(finding: Finding) -> int:
+    """How many tests were really run."""
+    return int(finding.params[COUNT]) - int(finding.params.get(SKIPPED, 0))
+
+
+def fewer(now: Finding, base: Finding) -> Finding | None:
+    """What is missing since the base; None when as many tests run, or nobody can say."""
+    if not counted(now) or not counted(base) or ran(now) >= ran(base):
+        return None
+    more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
+    skipped = f", and {more} more are skipped" if more > 0 else ""
+    words = f"{ran(base)} tests ran before the change, {ran(now)} run with it{skipped}"
+    return finding([Item(f"check {now.check}", words)])
+
+
+def finding(items: Sequence[Item]) -> Finding:
+    """The one finding about weaker tests, whatever was seen."""
+    kept = tuple(items[:ITEMS_MAX])
+    named = ", ".join(f"{item.name} ({item.message})" for item in kept[:3])
+    many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
+    return Finding(
+        NAME,
+        Outcome.FAILED,
+        pattern=PATTERN,
+        message=f"{many} the tests: {named}",
+        items=kept,
+        params={"weakenedTests": [{"name": i.name, "message": i.message} for i in kept]},
+    )

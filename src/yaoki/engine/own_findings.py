@@ -1,0 +1,70 @@
+"""Findings of the engine's own: what must hold of any change, and checks that are not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from yaoki.core.classify import UNFIT
+from yaoki.core.model import Finding, Item, OnFailure, Outcome, Task
+from yaoki.core.scope import outside
+from yaoki.ports import Candidate
+
+
+def unfit(finding: Finding, words: str, names: Sequence[str]) -> Finding:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return replace(
+        finding,
+        outcome=Outcome.BROKEN,
+        transient=False,
+        code=UNFIT,
+        message=f"{words}: {', '.join(names[:5])}{more}",
+        items=(),
+        account="",
+        retry_after=None,
+    )
+
+
+def aimless(passed: Finding, lost: Sequence[str], bases: Sequence[Finding]) -> Finding:
+    """No further try of the agent mends a name in the plan, so a person is asked."""
+    names = [item.name for base in bases for item in base.items]
+    words = f"fixes {', '.join(map(repr, lost))} matches no failure of the base"
+    return replace(
+        passed,
+        outcome=Outcome.FAILED,
+        on_failure=OnFailure.ABORT,
+        pattern="test-failed",
+        message=f"{words}; it has {', '.join(dict.fromkeys(names[:5]))}",
+    )
+
+
+def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
+    """What must hold of any change, whatever the plan checks.
+
+    Only failures are findings here: that nothing was deleted proves nothing.
+    """
+    if candidate.markers and "conflict-markers" not in task.waivers:
+        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
+    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
+    if strays and "scope" not in task.waivers:
+        found = _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
+        params = {"outsideFiles": list(strays[:100]), "scope": list(task.spec.scope)}
+        yield replace(found, params=params)
+    too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
+    allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
+    if too_many and not allowed:
+        words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
+        numbers = {"deleted": candidate.deleted, "tracked": candidate.tracked}
+        yield Finding(
+            "mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words, params=numbers
+        )
+
+
+def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:
+    return Finding(
+        name,
+        Outcome.FAILED,
+        pattern=pattern,
+        message=f"{words}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
+        items=tuple(Item(path, words) for path in paths),
+    )

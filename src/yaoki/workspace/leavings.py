@@ -1,0 +1,66 @@
+"""What a check leaves behind: ignored files, and marks of what it must not touch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from yaoki.workspace.content import readable
+from yaoki.workspace.git import Git
+from yaoki.workspace.worktrees import Worktree, delete
+
+# `--directory` names a folder once, empty or not; what is in it we look up ourselves.
+OTHERS = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
+OURS = "refs/heads/yaoki/"
+# By-products of looking, which no judge is to be blamed for.
+CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+
+
+class Leavings:
+    """Looks at worktrees between two checks."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    def ignored(self, found: Worktree) -> frozenset[str]:
+        names = self._git.names(*OTHERS, "--ignored", at=found.site)
+        return frozenset(path for name in names for path in _below(found.path, name.rstrip("/")))
+
+    def remove(self, found: Worktree, names: Collection[str]) -> None:
+        """The deepest first; a folder that holds something else stays."""
+        for name in sorted(names, key=len, reverse=True):
+            path = found.path / name
+            if path.is_symlink() or not path.is_dir():
+                delete(path)
+            elif not any(path.iterdir()):
+                path.rmdir()
+
+    def marks(self, found: Worktree, *, strict: bool) -> dict[str, str]:
+        link = found.path / ".git"
+        held = link.read_bytes() if link.is_file() and not link.is_symlink() else b""
+        marks = {"the worktree's .git": sha256(held).hexdigest()}
+        return {**marks, **dict.fromkeys(self._strict(found), "there")} if strict else marks
+
+    def _strict(self, found: Worktree) -> Iterator[str]:
+        """Not where branches stand, for people go on committing; only which there are."""
+        form = ("for-each-ref", "--format=%(refname)%00", "refs/heads", "refs/tags")
+        for ref in (name.strip() for name in self._git.names(*form)):
+            if not ref.startswith(OURS):
+                yield ref.removeprefix("refs/heads/").replace("refs/tags/", "tag ")
+        if found.admin and found.there:
+            for name in self._git.names(*OTHERS, at=found.site):
+                if not CACHES.intersection(name.rstrip("/").split("/")):
+                    yield readable(name)
+
+
+def _below(top: Path, name: str) -> Iterator[str]:
+    """A path and, if it is a folder, everything in it; links are not followed."""
+    yield name
+    path = top / name
+    if path.is_symlink() or not path.is_dir():
+        return
+    for folder, folders, files in os.walk(path):
+        inside = os.path.relpath(folder, top)
+        yield from (f"{inside}/{each}" for each in (*folders, *files))

@@ -1,0 +1,55 @@
+"""Fewer tests than before, by the numbers that two runs of one check told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from yaoki.core.integrity import PATTERN, fewer
+from yaoki.core.model import Finding, Outcome
+
+pytestmark = pytest.mark.spec("6.6")
+
+
+def counted(cases: Any, skipped: int = 0, outcome: Outcome = Outcome.PASSED) -> Finding:
+    return Finding("tests", outcome, params={"testCount": cases, "skippedCount": skipped})
+
+
+@pytest.mark.parametrize(
+    ("now", "base"),
+    [
+        (counted(4), counted(5)),
+        (counted(5, 1), counted(5)),
+        (counted(6, 2), counted(5)),
+        (counted(1), counted(2, outcome=Outcome.FAILED)),
+        (counted(2, outcome=Outcome.FLAKY), counted(3)),
+    ],
+)
+def test_fewer_tests_that_really_run_weaken_the_proof(now: Finding, base: Finding) -> None:
+    found = fewer(now, base)
+
+    assert found is not None
+    assert (found.outcome, found.pattern, found.check) == (
+        Outcome.FAILED,
+        PATTERN,
+        "test-integrity",
+    )
+    assert "check tests" in found.message
+
+
+@pytest.mark.parametrize(
+    ("now", "base"),
+    [
+        (counted(5), counted(5)),
+        (counted(6, 1), counted(5)),
+        (counted(4), counted(5, 1)),
+        (counted(5), Finding("tests", Outcome.PASSED)),
+        (Finding("tests", Outcome.PASSED), counted(5)),
+        (counted("many"), counted(5)),
+        (counted(True), counted(5)),
+    ],
+    ids=["as many", "a new one skipped", "a skipped one gone", "base", "now", "words", "truth"],
+)
+def test_as_many_tests_or_no_numbers_are_no_finding(now: Finding, base: Finding) -> None:
+    assert fewer(now, base) is None
