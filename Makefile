@@ -11,7 +11,11 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
 	--custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format lock clean
+.PHONY: help demo test quick agents lint format lock clean
+
+# Real agent programs for the tests: below .venv, so git does not see them and `clean` removes them.
+AGENTS := .venv/agents
+PINS := tests/tools/agents
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' Makefile
@@ -19,9 +23,12 @@ help:  ## show this list
 demo: .venv/.run  ## watch a plan run to a proven end: no key, no network
 	$(BIN)/yaoki demo
 
-test: lint  ## everything that must hold before a commit
+test: lint agents  ## everything that must hold before a commit
 	$(BIN)/pytest -q -n auto --dist worksteal
 	$(BIN)/python -m tests.spec_coverage
+
+quick: lint  ## the same without the real agent programs
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents"
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check
@@ -40,6 +47,8 @@ lock: $(BIN)/uv  ## write the lock files anew from pyproject.toml
 	printf 'hatchling\neditables\n' | $(COMPILE) $(LOCK_FLAGS) -c requirements-dev.lock \
 		pyproject.toml - -o requirements.lock
 	! grep -nE 'https?:|file:|--(extra-)?index|--find-links' requirements*.lock
+
+agents: $(AGENTS)/node_modules/.done $(AGENTS)/mini-swe-agent/.done $(AGENTS)/aider/.done  ## install the real agent programs that tests drive
 
 clean:  ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
@@ -66,4 +75,16 @@ $(BIN)/uv:
 .venv/.dev: $(BIN)/uv requirements-dev.lock pyproject.toml
 	$(SYNC) requirements-dev.lock
 	$(SELF)
+	touch $@
+
+# Without npm these programs are missing, and their tests say so and are skipped.
+$(AGENTS)/node_modules/.done: $(PINS)/package-lock.json $(PINS)/.npmrc | .venv/.dev
+	mkdir -p $(AGENTS)
+	cp $(PINS)/package.json $(PINS)/package-lock.json $(PINS)/.npmrc $(AGENTS)/
+	if command -v npm >/dev/null; then cd $(AGENTS) && npm install --loglevel=error && touch node_modules/.done; \
+		else echo "no npm: claude, codex, gemini, opencode and pi are not tested" >&2; fi
+
+$(AGENTS)/%/.done: $(PINS)/%.lock | .venv/.dev
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(AGENTS)/$*
+	$(BIN)/uv pip sync -q --python $(AGENTS)/$*/bin/python --require-hashes $<
 	touch $@

@@ -11,7 +11,9 @@ QUESTION_CHARS_MAX = 1000
 _INPUT = re.compile(
     r"(?:[\[(](?:y(?:es)?/no?|y/n/\w{1,6})(?:/\[?\w{1,12}\]?)?[\])]\s{0,2}[?:>]?"
     r"|^press (?:any key|enter|return|y)\b.{0,60}"
-    r"|(?:^|\s)(?:password|passphrase|username|otp)(?: for .{1,200})?:"
+    # `[sudo] password for me:`, `me@host's password:`, `Enter passphrase for key '...':`
+    r"|^(?:\[\w{1,20}\] |\([^()\s]{1,80}\) |\S{1,80}'s |(?:please )?enter (?:(?:the|your|a) )?"
+    r"(?:\w{1,20} )?)?(?:password|passphrase|username|otp)(?: for .{1,200})?:"
     r"|\(yes/no(?:/\[fingerprint\])?\)\?)\s{0,4}$",
     re.IGNORECASE,
 )
@@ -24,7 +26,13 @@ _PERMISSION = re.compile(
 
 
 def question_in(text: str, *, input_only: bool) -> str:
-    """The paragraph that ends in a question for a person; empty when the last line is none."""
+    """The paragraph that ends in a question for a person; empty when the last line is none.
+
+    `input_only`: the agent came to a good end, so only a line that still waits for its answer is
+    a question.  Such a line has no end.
+    """
+    if input_only and text.endswith("\n"):
+        return ""
     lines = [line.strip() for line in text.rstrip().splitlines()]
     last = lines[-1][-400:] if lines else ""
     if not _INPUT.search(last) and (input_only or not _PERMISSION.search(last)):

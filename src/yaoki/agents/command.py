@@ -11,10 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from yaoki.agents.asking import question_in
+from yaoki.agents.description import describe
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of
 from yaoki.agents.logs import ERR, OUT, modified_s, size_of, tail, written
 from yaoki.agents.result import RESULT, Result, read_result
-from yaoki.agents.structured import Told, keep_name, read_told, waiting
+from yaoki.agents.structured import Told, call_of, keep_name, read_told, waiting
+from yaoki.agents.usage import UNKNOWN, Usage, read_usage
 from yaoki.core.display import plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import AgentExit, AgentSpec
@@ -39,7 +41,7 @@ RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 REFINING = frozenset({"context", "session", "money"})
 VAGUE = frozenset({"", "unfinished", "unknown"})
 
-_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|task|attempt|model)\}")
+_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
 
 
 def local_now() -> datetime:
@@ -67,7 +69,7 @@ class CommandAgent:
 
     def launch(self, order: Order) -> Launch:
         prompt = keep_prompt(order, self._environ)
-        keep_name(order.folder, order.agent.command)
+        self._note(order)
         return Launch(
             argv=fill(order, prompt),
             cwd=str(order.worktree),
@@ -79,12 +81,21 @@ class CommandAgent:
             output_bytes_max=order.output_bytes_max,
         )
 
+    def resumes(self, spec: AgentSpec) -> bool:
+        """Can it go on with a conversation?  Nobody knows that of a bare command line."""
+        return False
+
+    def _note(self, order: Order) -> None:
+        keep_name(order.folder, order.agent.command)
+
     def read(self, folder: Path, look: Look) -> AgentExit:
         secrets = secret_values(self._environ)
         result = read_result(folder)
         errors = plain(tail(folder / ERR, LOG_BYTES_READ))
         lines = error_lines(errors)
         told = read_told(folder, look.code, self._now())
+        used = _used(folder, told)
+        limit = _limit(told, lines) or ("rate" if result.retry_after else "")
         return AgentExit(
             code=look.code,
             signal=look.signal,
@@ -94,14 +105,18 @@ class CommandAgent:
             error=_error(errors, told, result, secrets),
             question=mask(result.question or _asked(folder, look), secrets),
             retry_after=result.retry_after or self._wait(told, lines),
-            limit=_limit(told, lines) or ("rate" if result.retry_after else ""),
+            limit=limit,
             retry_safe=result.retry_safe,
-            session=told.session,
+            # A conversation that is gone has no name to come back to.
+            session="" if limit == "session" else told.session,
             start_error=look.start_error,
             start_fault=_our_fault(look),
             failed=result.status == "failed",
             report_bytes=size_of(folder / OUT),
             said=mask(plain(tail(folder / OUT, SAID_BYTES)), secrets),
+            cost=used.cost,
+            tokens=used.tokens,
+            turns=used.turns,
         )
 
     def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
@@ -126,7 +141,7 @@ class CommandAgent:
         if not newest:
             return timedelta(0)
         if newest[0].name != ERR:
-            return waiting(folder)
+            return waiting(folder, self._now())
         lines = [line for line in plain(tail(newest[0], LOG_BYTES_READ)).splitlines() if line]
         told = error_lines("\n".join(lines[-2:]))
         if not told or not limit_of(error_lines("\n".join(lines))):
@@ -219,6 +234,7 @@ def fill(order: Order, prompt: str) -> tuple[str, ...]:
         "prompt": argument,
         "prompt_file": file,
         "worktree": str(order.worktree),
+        "folder": str(order.folder),
         "task": str(order.task_id),
         "attempt": str(order.attempt),
         "model": spec.model,
@@ -231,6 +247,14 @@ def fill(order: Order, prompt: str) -> tuple[str, ...]:
 
 
 # ------------------------------------------------------------------ after
+
+
+def _used(folder: Path, told: Told) -> Usage:
+    if not told.agent:
+        return UNKNOWN
+    called = call_of(folder)
+    before = Usage(called.cost, None if called.tokens is None else int(called.tokens))
+    return read_usage(folder, describe(told.agent).usage, before)
 
 
 def _limit(told: Told, lines: tuple[str, ...]) -> str:

@@ -39,7 +39,7 @@ _ERROR_LINE = re.compile(
     | ssh:\s
     | \S{1,100}:\spermission\sdenied\s\(publickey
     | attempt\s\d{1,3}\sfailed\b
-    | retrying\s(?:in|after)\s\d
+    | retrying\s(?:<\w{1,20}>\s)?(?:in|after)\s\d
     | retry[-_]after\b
     | rate[\s_-]?limit(?:ed|s)?\b(?:[:\s]*(?:exceeded|reached|hit|error)|:|$)
     | you(?:'|\u2019)ve\shit\syour\s
@@ -49,12 +49,32 @@ _ERROR_LINE = re.compile(
     | (?:your\s)?credit\sbalance\sis\stoo\slow
     | invalid\sapi\skey
     | not\slogged\sin\b
-    | no\s(?:conversation|saved\ssession|rollout|previous\ssessions)\sfound\b
+    | no\s(?:conversation|saved\ssession|session|rollout|previous\ssessions)\sfound\b
     | session\snot\sfound
     | (?:--)?dangerously-skip-permissions\scannot
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Any program may begin a line so; what follows may be about the agent's own task.
+_ANY_PROGRAM = re.compile(
+    r"\[?(?:error|fatal|panic)\b|(?:[A-Za-z_]\w{0,60}\.){0,6}\w{1,60}Error\b", re.I
+)
+# What only a service of models says; a test about it would not.
+_OWN_WORDS = re.compile(
+    r"(?:api|http|request|stream|server|provider)[ _-]?(?:error|status)\b", re.I
+)
+_OF_THE_TASK = re.compile(
+    r"\bexpect(?:ed|s)?\b|\bassert|\btest_\w|\w_test\b|\btests?\b|\bspecs?\b|\bgot \d{3}\b"
+    r"|\bnot reached\b|\bshould\b|\bmock|\bfixture|[\w/]\.(?:py|tsx?|jsx?|go|rs|java|rb|php|cs):\d",
+    re.IGNORECASE,
+)
+# A test runner spoke here: an exception among its lines is a test's.
+_RUNNER = re.compile(
+    r"\s{0,4}(?:FAILED? |--- FAIL|not ok \d|={3,} .{0,80}={3}|_{4,} |Tests?:\s+\d"
+    r"|\d{1,6} (?:failed|failing|passed)\b)"
+)
+# A registry of packages is not the agent's service; that nothing is reached holds for both.
+_PACKAGES = re.compile(r"(?:npm|yarn|pnpm|pip)\s(?:err!|error)\s", re.IGNORECASE)
 # A bare number proves nothing: "error: expected 401, got 200" is about the agent's own task.
 _STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,6}"
 _CONTEXT = (
@@ -71,7 +91,7 @@ _RATE = (
     r"|RESOURCE_EXHAUSTED"
 )
 _SESSION = (
-    r"no (?:conversation|saved session|rollout|previous sessions) found|session not found"
+    r"no (?:conversation|saved session|session|rollout|previous sessions) found|session not found"
     r"|no session with|invalid session identifier"
 )
 _AUTH = (
@@ -88,6 +108,7 @@ _OVERLOADED = (
     r"|connect(?:ion)? ?timed? ?out|APITimeoutError|waiting for network|incomplete json segment"
     r"|empty reply from server|recv failure|operation timed out|50[0-4] (?:server|internal)"
     r"|name or service not known|JSON Parse error|non-SSE response|\[API Error: terminated"
+    r"|connection (?:lost|closed|dropped|interrupted)|\[API Error: .{0,200}is not valid JSON"
 )
 _REQUEST = (
     _STATUS + r"(?:400|422)\b|invalid_request_error|BadRequestError|INVALID_ARGUMENT|\b400 bad req"
@@ -120,7 +141,15 @@ def error_lines(text: str) -> tuple[str, ...]:
     """The last lines of an error channel that are errors by their beginning."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
     bare = (_PREFIX.sub("", line[:LINE_CHARS_READ], count=1) for line in lines)
-    return tuple(line for line in bare if _ERROR_LINE.match(line))
+    tested = any(_RUNNER.match(line) for line in lines)
+    return tuple(line for line in bare if _ERROR_LINE.match(line) and not _told(line, tested))
+
+
+def _told(line: str, tested: bool) -> bool:
+    """Is this line about what the agent worked on, rather than about the agent?"""
+    if not _ANY_PROGRAM.match(line) or _OWN_WORDS.match(line):
+        return False
+    return tested or _OF_THE_TASK.search(line) is not None
 
 
 def limit_of(lines: Sequence[str]) -> str:
@@ -136,6 +165,8 @@ def word_in(text: str) -> str:
     """What a text that is known to be an error says."""
     text = text[: 4 * LINE_CHARS_READ]
     word = next((name for name, words in _WORDS if words.search(text)), "")
+    if _PACKAGES.match(text) and word != "overloaded":
+        return ""
     # Who names a wait means to answer again, whatever is said of plans and billing.
     return "rate" if word == "money" and _NAMES_WAIT.search(text) else word
 

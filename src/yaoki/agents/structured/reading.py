@@ -9,43 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from yaoki.agents.logs import OUT, read_regular, tail
+from yaoki.agents.description import Description, describe, known_names
+from yaoki.agents.logs import OUT, modified_s, read_regular, tail
 from yaoki.agents.structured import claude, codex, gemini, opencode, others
+from yaoki.agents.structured.called import call_of, fit
 from yaoki.agents.structured.told import MESSAGE_CHARS_MAX, Event, Scene, Told, objects, parse, text
 from yaoki.core.display import plain
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
-NAME, NAME_BYTES_MAX = "agent.txt", 100
-# Where mini-swe-agent is told to leave its trajectory (`-o`): beside the logs.
-TRAJECTORY = "trajectory.json"
-ARGUMENTS_READ = 6
+# Where these agents are told to leave their own account: beside the logs.
+TRAJECTORIES = {"mini": "trajectory.json", "vibe": "vibe/export.json"}
 REPEATS_MAX = 25
 # No waiting mends these.
 HOPELESS = frozenset({"auth", "request", "notfound", "forbidden", "money", "context"})
 
 Waits = Callable[[Event], tuple[str, timedelta | None]]
 
-NAMES: Mapping[str, str] = {
-    "claude": "claude",
-    "claude-code": "claude",
-    "codex": "codex",
-    "gemini": "gemini",
-    "gemini-cli": "gemini",
-    "qwen": "qwen",
-    "qwen-code": "qwen",
-    "opencode": "opencode",
-    "opencode-ai": "opencode",
-    "mini": "mini",
-    "mini-swe-agent": "mini",
-    "aider": "aider",
-    "aider-chat": "aider",
-    "pi": "pi",
-    "pi-coding-agent": "pi",
-}
-_LAUNCHERS = frozenset({"env", "npx", "bunx", "uvx", "pipx", "run", "node"})
 _READERS: Mapping[str, Callable[[Scene], Told]] = {
     "claude": claude.read,
     "codex": codex.read,
@@ -54,6 +36,8 @@ _READERS: Mapping[str, Callable[[Scene], Told]] = {
     "pi": others.read_pi,
     "mini": others.read_mini,
     "aider": others.read_aider,
+    "vibe": others.read_vibe,
+    "lines": others.read_lines,
 }
 _WAITS: Mapping[str, Waits] = {
     "claude": claude.waits,
@@ -62,60 +46,59 @@ _WAITS: Mapping[str, Waits] = {
 }
 # Cheap to look for, before a line is taken apart: this is asked many times a second.
 _RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start")
-_WITHOUT_EVENTS = frozenset({"gemini", "mini", "aider"})
-
-
-def agent_of(command: Sequence[str]) -> str:
-    """The known agent that a command line calls; empty when it is none we know."""
-    for word in command[:ARGUMENTS_READ]:
-        # A package may carry its version: @openai/codex@0.166.0
-        name = PurePosixPath(word).name.partition("@")[0]
-        if name in NAMES:
-            return NAMES[name]
-        if name not in _LAUNCHERS and not word.startswith("-") and "=" not in word:
-            return ""
-    return ""
-
-
-def keep_name(folder: Path, command: Sequence[str]) -> None:
-    """Leave the agent's name for whoever reads the attempt; only that, for words may be secret."""
-    (folder / NAME).write_text(agent_of(command), encoding="utf-8")
-
-
-def known_agent(folder: Path) -> str:
-    """The agent that was called in this folder."""
-    raw = read_regular(folder / NAME, NAME_BYTES_MAX) or b""
-    return raw.decode("utf-8", errors="replace").strip()
+_WITHOUT_EVENTS = frozenset({"gemini", "mini", "vibe", "aider", "lines"})
+_BY_TEXT = frozenset({"aider", "lines"})
 
 
 def read_told(folder: Path, code: int | None, now: datetime) -> Told:
     """What the agent's own events say of its end; nothing when it is no agent we know."""
-    called = known_agent(folder)
-    opening = _opening(folder, banners=bool(called))
+    called = call_of(folder).name
+    known = describe(called) if called in known_names() else None
+    opening = _opening(folder, banners=known is not None)
     name = _opened_by(opening[0]) if opening else ""
     if not name:
-        name, opening = called if called in _WITHOUT_EVENTS else "", ()
+        name, opening = known.events if known and known.events in _WITHOUT_EVENTS else "", ()
     if not name:
         return Told()
-    words = plain(tail(folder / OUT, HEAD_BYTES_READ)) if name == "aider" else ""
-    trajectory = _ends(folder / TRAJECTORY) if name == "mini" else ""
-    told = _READERS[name](Scene(_events(folder, opening), code, now, words, trajectory))
-    return replace(told, message=plain(told.message)[:MESSAGE_CHARS_MAX].strip())
+    if known is None or known.events != name:
+        known = describe(name)
+    told = _READERS[name](_scene(folder, known, opening, code, now))
+    message = plain(told.message)[:MESSAGE_CHARS_MAX].strip()
+    return replace(told, message=message, session=fit(told.session), agent=known.name)
 
 
-def waiting(folder: Path) -> timedelta:
-    """How long the agent means to wait by itself, by its last events; zero when it works."""
+def _scene(
+    folder: Path, known: Description, opening: tuple[Event, ...], code: int | None, now: datetime
+) -> Scene:
+    reads = known.events
+    return Scene(
+        _events(folder, opening),
+        code,
+        now,
+        text=plain(tail(folder / OUT, HEAD_BYTES_READ)) if reads in _BY_TEXT else "",
+        trajectory=_ends(folder / TRAJECTORIES[reads]) if reads in TRAJECTORIES else "",
+        codes=known.exit_codes,
+        lines=known.lines,
+    )
+
+
+def waiting(folder: Path, now: datetime) -> timedelta:
+    """How long the agent means to wait by itself, by its last events; zero when it works.
+
+    A notice that names no time tells it by its age: an agent that goes on says something else.
+    """
     lines = tail(folder / OUT, HEAD_BYTES_READ).splitlines()
     if not lines or not any(mark in lines[-1] for mark in _RETRY_MARKS):
         return timedelta(0)
-    opening = _opening(folder, banners=bool(known_agent(folder)))
+    opening = _opening(folder, banners=call_of(folder).name in known_names())
     reader = _WAITS.get(_opened_by(opening[0]) if opening else "")
     notices = list(_notices(lines, reader)) if reader else []
     if not notices:
         return timedelta(0)
     word, delay = notices[0]
     endless = word in HOPELESS or len(notices) >= REPEATS_MAX
-    return timedelta.max if endless else delay or timedelta(0)
+    aged = timedelta(seconds=max(now.timestamp() - modified_s(folder), 0.0))
+    return timedelta.max if endless else delay or aged
 
 
 def _notices(lines: Sequence[str], reader: Waits) -> Iterator[tuple[str, timedelta | None]]:

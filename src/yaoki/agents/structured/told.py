@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,8 @@ class Told:
     """What the events say of the end.
 
     `limit` is a word of `AgentExit.limit`; `finished` means that the last final event claims a
-    good end, which proves nothing, but refutes what was said before it.
+    good end, which proves nothing, but refutes what was said before it.  `agent` is whose
+    description fits.
     """
 
     limit: str = ""
@@ -29,17 +30,23 @@ class Told:
     session: str = ""
     retry_after: timedelta | None = None
     finished: bool = False
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that a reader may look at: events in order, the exit code, the clock."""
+    """All that a reader may look at: events in order, the exit code, the clock.
+
+    `codes` and `lines` are the agent's own signals as its description gives them.
+    """
 
     events: Sequence[Event]
     code: int | None
     now: datetime
     text: str = ""
     trajectory: str = ""
+    codes: Mapping[int, str] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse(text: str) -> tuple[Event, ...]:

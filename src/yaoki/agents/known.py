@@ -1,0 +1,150 @@
+"""An agent by its description: the same edge as any command line, filled in from data."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from yaoki.agents.command import CommandAgent, local_now
+from yaoki.agents.description import Description, Endpoint, placed
+from yaoki.agents.structured import Called, fit, keep_call
+from yaoki.agents.usage import NOTHING, told_so_far
+from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Order
+
+OPTIONS = ("program", "arguments", "base_url")
+# How a machine reaches the network is nobody's secret, and no agent works without it.
+NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+)
+# These values stand inside JSON and TOML of a description, so they may not end a string there.
+_MODEL = re.compile(r"[^\s\"'{}\\]{1,200}")
+_URL = re.compile(r"https?://[^\s\"'{}\\]{1,500}")
+_WORD = re.compile(r"\{(model|base_url|session)\}")
+
+
+class KnownAgent(CommandAgent):
+    """Calls, resumes and reads one agent that has a description."""
+
+    def __init__(
+        self,
+        description: Description,
+        environ: Mapping[str, str] = os.environ,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
+        super().__init__(environ, now)
+        self.description = description
+
+    def preflight(self, spec: AgentSpec) -> None:
+        super().preflight(self.filled(spec))
+
+    def resumes(self, spec: AgentSpec) -> bool:
+        return self.description.resumes
+
+    def launch(self, order: Order) -> Launch:
+        for name in self.description.scratch:
+            _set_aside(order.worktree / name)
+        full = self.filled(order.agent, order.session)
+        return super().launch(replace(order, agent=full))
+
+    def read(self, folder: Path, look: Look) -> AgentExit:
+        exit_ = super().read(folder, look)
+        return exit_ if self.description.resumes else replace(exit_, session="")
+
+    def _note(self, order: Order) -> None:
+        usage, before = self.description.usage, NOTHING
+        if order.session and usage.thread:
+            before = told_so_far(order.folder, usage, order.session)
+        note = Called(self.description.name, order.session, before.cost, before.tokens)
+        keep_call(order.folder, note)
+
+    def filled(self, spec: AgentSpec, session: str = "") -> AgentSpec:
+        """The agent of the plan with everything the description knows; the plan's words win."""
+        about, options = self.description, self._options(spec, session)
+        end = about.base_url if options.base_url else Endpoint()
+        model = (end.model or about.model) if spec.model else ()
+        values = {"model": spec.model, "base_url": options.base_url, "session": session}
+        line = about.resume if session else about.start
+        words = placed(line, (*model, *end.arguments, *options.arguments))
+        env = {**about.env, **end.env}
+        return replace(
+            spec,
+            command=(options.program or about.program, *(_fill(word, values) for word in words)),
+            prompt=about.prompt,
+            env={**{name: _fill(value, values) for name, value in env.items()}, **spec.env},
+            pass_env=(*NETWORK, *about.pass_env, *spec.pass_env),
+        )
+
+    def _options(self, spec: AgentSpec, session: str) -> Options:
+        """What the plan adds, refused when it could not be used as it is meant."""
+        about = self.description
+        if session and not (about.resumes and fit(session)):
+            raise _refused(spec, f"{about.title} cannot go on with {session[:80]!r}")
+        strange = sorted(set(spec.options) - set(OPTIONS))
+        if strange:
+            raise _refused(spec, f"{strange[0]!r} is no option of {about.title}")
+        if spec.model and not _MODEL.fullmatch(spec.model):
+            raise _refused(spec, f"{spec.model[:80]!r} is no name of a model")
+        return self._checked(spec, Options(**_given(spec)))
+
+    def _checked(self, spec: AgentSpec, options: Options) -> Options:
+        about = self.description
+        if options.base_url and not _URL.fullmatch(options.base_url):
+            raise _refused(spec, f"{options.base_url[:80]!r} is no address: http:// or https://")
+        if options.base_url and about.base_url == Endpoint():
+            raise _refused(spec, f"{about.title} takes no base_url here: {about.notes[-1]}")
+        if options.base_url and "{model}" in str(about.base_url.env) and not spec.model:
+            raise _refused(spec, f"{about.title} needs a model beside its base_url")
+        return options
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a plan may say of a known agent besides its model and variables."""
+
+    program: str = ""
+    arguments: tuple[str, ...] = ()
+    base_url: str = ""
+
+
+def _given(spec: AgentSpec) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, value in spec.options.items():
+        words = value if name == "arguments" and isinstance(value, list | tuple) else [value]
+        if (name == "arguments") is isinstance(value, str) or any(
+            type(w) is not str for w in words
+        ):
+            form = "a list of words" if name == "arguments" else "text"
+            raise _refused(spec, f"options.{name} must be {form}")
+        given[name] = tuple(words) if name == "arguments" else value
+    return given
+
+
+def _fill(word: str, values: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda hit: values[hit[1]], word)
+
+
+def _refused(spec: AgentSpec, why: str) -> Fault:
+    return Fault(
+        f"agent {spec.name!r}: {why}",
+        transient=False,
+        code="RESOURCE_NOT_FOUND",
+        hint=f"yaoki agents show {spec.preset}; options are {', '.join(OPTIONS)}",
+    )
+
+
+def _set_aside(folder: Path) -> None:
+    """What an agent keeps for itself is nobody's work: the folder ignores itself in git."""
+    mark = folder / ".gitignore"
+    if folder.is_symlink() or mark.exists():
+        return
+    folder.mkdir(exist_ok=True)
+    mark.write_text("*\n", encoding="utf-8")

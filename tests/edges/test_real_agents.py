@@ -1,0 +1,257 @@
+"""The real agent programs at the Agent port, against a scripted model: nothing is pretended.
+
+`make agents` installs them; `pytest -m "not agents"` leaves them out.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.model import Cut, Fault, Hang, Malformed, ModelServer, Step
+from tests.model.programs import PROGRAMS, Program, environ
+from yaoki.agents.description import describe
+from yaoki.agents.known import KnownAgent
+from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.ports import Order
+from yaoki.system import ShimProcesses, SystemClock
+
+# Real programs on a busy machine take their time; the bounds are for those that never end.
+pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
+
+PROCESSES = ShimProcesses()
+CLOCK = SystemClock()
+# What `limits.agent_wait_s` is to a worker: who waits longer by itself is ended.
+PATIENCE = timedelta(seconds=2)
+TIMEOUT = timedelta(seconds=100)
+RESUMING = ("claude", "codex", "gemini", "opencode", "pi")
+
+
+class Theatre:
+    """One program, one worktree, one model; each call is an attempt."""
+
+    def __init__(self, program: Program, top: Path, home: Path) -> None:
+        self.program, self.top, self._home = program, top, home
+        self.worktree = top / "tree"
+        self.worktree.mkdir()
+        self.agent = KnownAgent(describe(program.name), environ())
+        _git(self.worktree, "init", "-q")
+        _git(self.worktree, "commit", "-q", "--allow-empty", "-m", "base")
+        self.model = ModelServer(Hang(), worktree=str(self.worktree)).__enter__()
+        self._folders: list[Path] = []
+
+    def spec(self) -> AgentSpec:
+        made = self.program.agent(self.model.url, self._home)
+        return AgentSpec(name="mine", **made)
+
+    def attempt(
+        self,
+        *steps: Step,
+        prompt: str = "Write hello.txt.",
+        session: str = "",
+        timeout: timedelta = TIMEOUT,
+    ) -> AgentExit:
+        """As a worker does it: start, look, end who waits too long, read."""
+        self.model.play(*steps)
+        folder = self.top / "attempts" / str(len(self._folders) + 1)
+        self._folders.append(folder)
+        order = Order(
+            task_id=TaskId("abcd1234-1"),
+            attempt=len(self._folders),
+            epoch=1,
+            agent=self.spec(),
+            prompt=prompt,
+            worktree=self.worktree,
+            folder=folder,
+            timeout=timeout,
+            hang=timedelta(0),
+            lease=timedelta(0),
+            session=session,
+        )
+        PROCESSES.start(folder, self.agent.launch(order))
+        while (look := PROCESSES.look(folder)).phase == "running":
+            if self.agent.waits(folder) > PATIENCE:
+                look = PROCESSES.end(folder, "waiting")
+                break
+            CLOCK.sleep(timedelta(milliseconds=50))
+        return self.agent.read(folder, look)
+
+    def close(self) -> None:
+        for folder in self._folders:
+            PROCESSES.end(folder, "stop")
+        self.model.__exit__(None, None, None)
+
+
+def _git(where: Path, *words: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    argv = ["git", *identity, *words]
+    return subprocess.run(argv, cwd=where, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """One home for each program: its first start in a new one may be slow."""
+    made: dict[str, Path] = {}
+
+    def home(name: str) -> Path:
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(f"home-{name}")
+        return made[name]
+
+    return home
+
+
+@pytest.fixture
+def theatre(
+    request: pytest.FixtureRequest, tmp_path: Path, homes: Callable[[str], Path]
+) -> Iterator[Theatre]:
+    program = PROGRAMS[request.param]
+    if not program.program.exists():
+        pytest.skip(f"{program.name} is not installed here; make agents")
+    theatre = Theatre(program, tmp_path, homes(program.name))
+    yield theatre
+    theatre.close()
+    assert theatre.model.defects == ()
+
+
+def on(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("theatre", names, indirect=True)
+
+
+# ------------------------------------------------------------------ work
+
+
+# Tokens, turns and whether it knows the price of a model that has none.
+USED: dict[str, tuple[int | None, int | None, bool]] = {
+    "claude": (240, 2, True),
+    "codex": (240, None, False),
+    "gemini": (240, None, False),
+    "opencode": (240, 2, False),
+    "pi": (240, 2, False),
+    "mini-swe-agent": (None, 2, False),
+    "aider": (120, None, False),
+}
+
+
+@pytest.mark.spec("12.8", "10.6")
+@on(*PROGRAMS)
+def test_it_writes_a_file_ends_by_itself_and_tells_what_it_used(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+
+    assert (theatre.worktree / "hello.txt").read_text() == "hello\n"
+    assert exit_.clean, exit_
+    assert theatre.model.requests[0].holds("Write hello.txt.")
+    assert bool(exit_.session) is theatre.agent.resumes(theatre.spec())
+    assert _git(theatre.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
+    assert (exit_.tokens, exit_.turns, exit_.cost is not None) == USED[theatre.program.name]
+
+
+@pytest.mark.spec("3.7", "12.8")
+@on(*RESUMING)
+def test_a_retry_goes_on_in_the_same_conversation_with_only_the_feedback(theatre: Theatre) -> None:
+    first = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+
+    second = theatre.attempt(
+        *theatre.program.ran("printf again >> hello.txt"),
+        prompt="The check wants 'again'.",
+        session=first.session,
+    )
+
+    asked = theatre.model.requests[0]
+    assert second.clean, second
+    assert second.session == first.session
+    assert asked.holds("Write hello.txt.")
+    assert asked.holds("The check wants 'again'.")
+    assert (theatre.worktree / "hello.txt").read_text() == "hello\nagain"
+    assert second.tokens == 240, "only this run's"
+    assert second.cost == pytest.approx(first.cost) if first.cost else second.cost is None
+
+
+@pytest.mark.spec("3.7")
+@on(*RESUMING)
+def test_a_conversation_that_is_gone_is_told_as_such(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Fault(500), session="00000000-0000-4000-8000-000000000000")
+
+    assert (exit_.limit, exit_.session) == ("session", "")
+    assert theatre.model.requests == ()
+
+
+# ------------------------------------------------------------------ faults of the service
+
+
+@pytest.mark.spec("4.2", "3.10")
+@on(*PROGRAMS)
+def test_a_refused_key_is_told(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Fault(401))
+
+    assert exit_.limit == "auth", exit_
+
+
+@pytest.mark.spec("4.2", "5.4", "3.10")
+@on("claude", "codex", "gemini", "pi")
+def test_a_rate_limit_is_told(theatre: Theatre) -> None:
+    """Claude Code tells the time; the others wait in silence, then give up or are ended."""
+    seconds = "4" if theatre.program.name in {"claude", "codex"} else "1"
+
+    exit_ = theatre.attempt(Fault(429, headers={"retry-after": seconds}))
+
+    assert exit_.limit == "rate", exit_
+    if theatre.program.name == "claude":
+        assert (exit_.ended_by, exit_.retry_after) == ("waiting", timedelta(seconds=4))
+
+
+@pytest.mark.spec("4.2", "3.10")
+@on("claude", "codex", "gemini", "pi")
+def test_an_overloaded_service_is_told(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Fault(529))
+
+    assert exit_.limit == "overloaded", exit_
+
+
+@pytest.mark.spec("4.2")
+@on("claude", "codex", "gemini", "pi")
+@pytest.mark.parametrize("fault", [Cut(), Malformed()], ids=["cut", "malformed"])
+def test_a_stream_that_breaks_for_ever_is_told(theatre: Theatre, fault: Step) -> None:
+    exit_ = theatre.attempt(fault)
+
+    assert exit_.limit == "overloaded", exit_
+
+
+@pytest.mark.spec("3.10", "4.2")
+@on("claude", "codex", "opencode", "pi")
+def test_a_stream_that_breaks_once_is_mended_by_the_agent_itself(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Cut(), *theatre.program.wrote("hello.txt", "hello\n"))
+
+    assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
+    assert (theatre.worktree / "hello.txt").exists()
+
+
+@pytest.mark.spec("3.8", "3.10")
+@on(*RESUMING)
+def test_a_service_that_never_answers_is_ended_at_the_deadline(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Hang(), timeout=timedelta(seconds=6))
+
+    assert exit_.ended_by == "deadline"
+    assert exit_.limit in {"", "unfinished"}
+    assert not exit_.clean
+
+
+@pytest.mark.spec("3.10")
+@on("opencode")
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(429, headers={"retry-after": "3600"}), Fault(529), Cut()],
+    ids=["429", "529", "cut"],
+)
+def test_an_agent_that_waits_in_silence_is_ended_at_the_deadline(
+    theatre: Theatre, fault: Step
+) -> None:
+    """opencode says nothing of its own retries: the deadline is all there is."""
+    exit_ = theatre.attempt(fault, timeout=timedelta(seconds=8))
+
+    assert exit_.ended_by == "deadline"
+    assert not exit_.clean
