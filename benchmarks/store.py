@@ -255,7 +255,10 @@ def shown(folder: Path, shape: str, tasks: int, threads: int) -> Measure:
     found = measure(folder, shape, tasks, threads)
     took, cpu = bare(folder, tasks, found.commits)
     for left in folder.iterdir():
-        left.unlink()
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
     print(
         f"{shape:6} {tasks:7} {1e6 / found.cost_us:8.0f} {found.commits:8} {found.cost_us:7.0f}"
         f" {found.cpu_us:6.0f} {took:7.0f} {cpu:6.0f} {found.cost_us / took:6.1f}",

@@ -61,6 +61,12 @@ def writes(path: str, text: str = "good\n") -> list[Any]:
     return [{"write": {path: text}}]
 
 
+def waits_for(marker: Path) -> dict[str, Any]:
+    """An act that goes on when the file is there, or after a bounded time."""
+    loop = f"for i in $(seq 600); do test -f {marker} && exit 0; sleep 0.05; done; exit 1"
+    return {"run": ["sh", "-c", loop]}
+
+
 def holds(path: str, text: str = "good") -> dict[str, Any]:
     """A check that this file holds this line, and says so when it does not."""
     words = f"{path} does not hold {text}"
@@ -127,6 +133,16 @@ class Place:
     def task(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
         return found
+
+    def events(self, *words: str) -> list[dict[str, Any]]:
+        """The journal of a task or a run, oldest first; nothing before there is a run."""
+        held: list[dict[str, Any]] = self.yaoki("trace", *words, "--json").document.get(
+            "entries", []
+        )
+        return held
+
+    def story(self, *words: str) -> list[str]:
+        return [entry["event"] for entry in self.events(*words)]
 
     def prompt(self, task: Mapping[str, Any], attempt: int) -> str:
         """Exactly what the agent was told."""

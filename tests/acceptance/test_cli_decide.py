@@ -143,10 +143,12 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     why = place.yaoki("why", "task", "--json").document
     trace = place.yaoki("trace", "task", "--jsonl")
 
-    newest, first = why["decisions"]
-    assert (newest["decision"], newest["rule"]) == ("ESCALATE", "5.1")
-    assert (newest["inputs"]["count"], newest["inputs"]["maximum"]) == (1, 1)
-    assert newest["otherwise"] == ["max_retries above 1"]
+    newest, held, first = why["decisions"]
+    assert (held["decision"], held["rule"]) == ("HOLD", "5.1")
+    assert (held["inputs"]["count"], held["inputs"]["maximum"]) == (1, 1)
+    assert held["otherwise"] == ["max_retries above 1", "8.4: a re-run follows if others land"]
+    assert (newest["decision"], newest["rule"]) == ("ESCALATE", "8.4")
+    assert newest["otherwise"] == ["another task's landing since this one began"]
     assert (first["decision"], first["attempt"]) == ("RETRY", 1)
     assert "a.txt does not hold good" in first["failure"]
     assert [one["checks"] for one in why["attempts"]] == [{"a": "FAILED"}, {"a": "FAILED"}]

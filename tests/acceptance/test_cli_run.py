@@ -40,7 +40,7 @@ def test_a_plan_is_carried_to_its_end(place: Place) -> None:
     assert place.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
     assert place.show(stands["run_branch"], "two.txt") == "good"
     assert place.git("status", "--porcelain") == ""
-    assert "at worst 36 agent runs" in done.out
+    assert "at worst 38 agent runs" in done.out
     assert "3 of 3 landed" in done.out
     assert done.out.splitlines()[-1] == f"next: yaoki merge {run}"
     assert place.yaoki("resume").code == 0, "a finished run stays finished"
@@ -132,7 +132,7 @@ def test_an_optional_failure_leaves_a_note(place: Place) -> None:
 @pytest.mark.acceptance
 @pytest.mark.spec("0.4", "2.1")
 def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
-    """1 + 3 of the content, 3 and 5 repeats, 6 interruptions; a check task has no agent."""
+    """1 + 3 of the content, a re-run, 3 and 5 repeats, 6 interruptions; a check has no agent."""
     plan = place.plan(
         a_plan(
             {"one": [["nothing"]]},
@@ -148,7 +148,7 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
     shown, dry = place.yaoki("plan", plan, "--json"), place.yaoki("run", plan, "--dry-run")
 
     tasks = {task["name"]: task["worst_case"] for task in shown.document["tasks"]}
-    assert tasks["one"]["total"] == 18
+    assert tasks["one"]["total"] == 19
     assert tasks["one"]["content"] == 4
     assert tasks["once"]["content"] == 1
     assert tasks["prove"]["total"] == 0

@@ -107,14 +107,63 @@ def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) 
 
 @pytest.mark.spec("6.7", "3.6")
 def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
+    """That is the judge's doing: the agent is not asked to mend it, a person is."""
     edits = [{"write": {"a.txt": "mended by the judge\n"}}, {"say": PASS}]
-    code, _, entries = judged(place, critic(edits, PASS), [writes("a.txt"), writes("b.txt")])
+    code, task, entries = judged(place, critic(edits, PASS), [writes("a.txt"), writes("b.txt")])
 
-    first, second = found(entries)
-    assert code == 0
-    assert (first["outcome"], second["outcome"]) == ("FAILED", "PASSED")
-    assert "changed files" in first["message"]
-    assert place.show(place.status()["run_branch"], "a.txt") == "good"
+    (data,) = found(entries)
+    assert (code, task["state"], task["attempt"]) == (4, "ESCALATED", 1)
+    assert data["outcome"] == "BROKEN"
+    assert "changed files" in data["message"]
+    assert kinds(entries) == ["FATAL_ERROR"]
+    assert "waive" in task["question"].lower()
+    assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
+
+
+@pytest.mark.spec("6.7", "4.8", "14.3")
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ("echo new > z.py", "z.py"),
+        ("git branch evil", "evil"),
+        ("git tag evil", "tag evil"),
+        ("git config core.hooksPath /nowhere", "config"),
+        ("rm -f .git", "the worktree's .git"),
+    ],
+)
+def test_a_judge_that_touches_what_it_must_leave_alone_is_noticed(
+    place: Place, script: str, name: str
+) -> None:
+    acts = [{"run": ["sh", "-c", script]}, {"say": PASS}]
+    code, task, entries = judged(place, critic(acts))
+
+    (data,) = found(entries)
+    assert (code, task["attempt"], data["outcome"]) == (4, 1, "BROKEN")
+    assert data["message"].endswith(f"changed while it ran: {name}")
+
+
+@pytest.mark.spec("6.7")
+def test_a_judge_may_run_tests_and_leave_their_caches(place: Place) -> None:
+    acts = [{"write": {"__pycache__/a.pyc": "x", ".pytest_cache/b": "x"}}, {"say": PASS}]
+
+    assert judged(place, critic(acts))[0] == 0
+
+
+@pytest.mark.spec("6.7", "5.4")
+def test_a_judge_at_its_limit_is_waited_for_as_long_as_it_says(place: Place) -> None:
+    """No fault of ours is spent on it, and the wait is the one that was named."""
+    flag = place.folder / "limited"
+    script = f"""
+    test -e {flag} && {{ echo {shlex.quote(PASS)}; exit 0; }}
+    touch {flag}; echo 'API Error: 429 rate limited' >&2; echo 'Retry-After: 1' >&2; exit 1"""
+    judge = {"command": ["sh", "-c", script], "prompt": "stdin", "account": "shared"}
+    code, task, entries = judged(place, judge)
+
+    (decision,) = events(entries, "RETRY_DECISION")
+    assert (code, task["state"]) == (0, "DONE")
+    assert decision["failure"]["kind"] == "RATE_LIMIT"
+    assert decision["failure"]["account"] == "shared"
+    assert (decision["delay_ms"], decision["failure"].get("ours", False)) == (1000, False)
 
 
 @pytest.mark.spec("6.7", "0.1")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import Place, a_plan, holds, writes
 
 pytestmark = pytest.mark.acceptance
 TEST_FAILED = ".yaoki/prompts/steps/retry/issue/f_failed_test-failed.md"
@@ -24,7 +24,7 @@ def test_the_list_names_every_prompt_and_its_file(place: Place) -> None:
     assert (done.document["schema"], done.document["language"]) == (1, "en")
     paths = {one["name"]: one["path"] for one in done.document["prompts"]}
     assert paths["timeout"] == "shipped/en/steps/retry/issue/f_failed_timeout.md"
-    assert paths["omission"] == "project/steps/retry/issue/f_failed_omission.md"
+    assert paths["omission"] == ".yaoki/prompts/steps/retry/issue/f_failed_omission.md"
     assert paths["too-slow"] == "shipped/en/steps/retry/issue/f_failed_quality-failure.md"
     shown = place.yaoki("prompts", "list")
     assert ".yaoki/prompts/steps/retry/issue/f_failed_omission.md" in shown.out
@@ -129,3 +129,46 @@ def test_what_cannot_be_meant_is_refused(
     assert done.code == code, done.err
     assert said in done.err
     assert not (place.repo / ".yaoki").exists()
+
+
+BROKEN = {
+    "empty": ("", "is empty"),
+    "blank": ("---\nparams: []\n---\n  \n\n", "is empty"),
+    "a comment": ("{# nothing to say #}\n", "is empty"),
+    "a param nobody gives": ("---\nparams: [nobody]\n---\n{{ nobody }} x\n", "gives no param"),
+    "a param nobody uses": ("---\nparams: [message]\n---\nWords.\n", "never used"),
+    "a tag that is not closed": ("{% if message %}\n", "f_failed_test-failed.md:1:"),
+}
+
+
+@pytest.mark.spec("7.2", "2.2")
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_validate_refuses_is_broken_for_list_and_test_as_well(place: Place, name: str) -> None:
+    text, why = BROKEN[name]
+    file = place.repo / TEST_FAILED
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    plan = place.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": holds("a.txt")}))
+
+    refused = place.yaoki("validate", plan)
+    tried = place.yaoki("prompts", "test", "test-failed")
+    listed = place.yaoki("prompts", "list")
+
+    assert (refused.code, tried.code, listed.code) == (2, 2, 2)
+    assert f"{TEST_FAILED}:" in refused.out + refused.err
+    assert why in refused.out + refused.err
+    for done in (tried, listed):
+        assert f"broken: {TEST_FAILED}:" in " ".join(done.out.split())
+        assert why in " ".join(done.out.split())
+
+
+@pytest.mark.spec("7.1", "7.2")
+def test_a_file_that_nobody_looks_for_is_told_in_the_list(place: Place) -> None:
+    stray = place.repo / ".yaoki" / "prompts" / "notes.md"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("words\n")
+
+    done = place.yaoki("prompts", "list", "--json")
+
+    assert done.code == 2
+    assert done.document["defects"][0].startswith(".yaoki/prompts/notes.md:1: is never looked for")

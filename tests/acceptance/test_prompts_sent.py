@@ -76,3 +76,21 @@ def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
         ("lint-error", 2, 1, 1)
     ]
     assert "50%" in place.yaoki("stats", "prompts").out
+
+
+@pytest.mark.spec("7.2", "5.8")
+def test_a_prompt_that_says_nothing_gives_way_to_the_built_in_words(place: Place) -> None:
+    """The file is in order, but this failure leaves its only loop empty."""
+    folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
+    folder.mkdir(parents=True)
+    loop = "{% for one in lintErrors %}- {{ one.code }}{% endfor %}"
+    (folder / "f_failed_lint-error.md").write_text(f"---\nparams: [lintErrors]\n---\n{loop}\n")
+    checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
+
+    code, task, entries = carried(
+        place, {"a": [writes("a.txt", "bad\n"), writes("a.txt")]}, {}, checks=checks
+    )
+
+    assert code == 0
+    assert "a.txt does not hold good" in place.prompt(task, 2)
+    assert "says nothing" in events(entries, "PROMPT_FAULT")[0]["fault"]

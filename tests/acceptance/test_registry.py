@@ -95,7 +95,7 @@ def test_the_registry_of_the_seed_runs_as_it_stands(registered: Registered) -> N
     ]
     sent = events(entries, "PROMPT_SENT")
     assert [one["path"] for one in sent] == ["", f"shipped/en/{PROMPT}"]
-    assert sent[1]["steps"][0] == f"project/en/{PROMPT}: absent"
+    assert sent[1]["steps"][0] == f".yaoki/prompts/en/{PROMPT}: absent"
     prompt = registered.prompt(task, 2)
     assert "## Tests fail" in prompt
     assert "test_two_numbers" in prompt
@@ -112,7 +112,7 @@ def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: 
     done = registered.yaoki("run", str(REGISTRY))
 
     assert done.code == 0, done.out + done.err
-    assert events(registered.journal(), "PROMPT_SENT")[1]["path"] == f"project/{PROMPT}"
+    assert events(registered.journal(), "PROMPT_SENT")[1]["path"] == f".yaoki/prompts/{PROMPT}"
     prompt = registered.prompt(registered.task(STEP), 2)
     assert "## テストが失敗しています" in prompt
     assert "失敗したテストを修正してください。" in prompt
@@ -120,6 +120,22 @@ def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: 
     assert named.startswith("- `test_total.Total.test_two_numbers`: ")
     assert "AssertionError: -1 != 5" in named
     assert "FAILED (failures=1)" in prompt.partition("### エラー出力")[2]
+
+
+@pytest.mark.spec("2.4", "6.2", "6.9")
+def test_what_nobody_understands_reaches_the_agent_from_both_channels(
+    registered: Registered,
+) -> None:
+    registered.prepare(WRONG, RIGHT)
+    tool = registered.folder / "bin" / "deno"
+    tool.write_text("#!/bin/sh\necho 'odd words about foo'\necho oops >&2\nexit 1\n")
+
+    registered.yaoki("run", str(REGISTRY))
+
+    prompt = registered.prompt(registered.task(STEP), 2)
+    assert "no reader understood this output" in prompt
+    assert "odd words about foo" in prompt
+    assert "oops" in prompt
 
 
 @pytest.mark.spec("2.4", "6.8", "0.4")

@@ -29,11 +29,11 @@ def of_retry(retry: Retry) -> Bound:
 
 @pytest.mark.spec("0.4", "4.6")
 def test_the_defaults() -> None:
-    """1 + 3 retries of the content, 3 + 5 repeats on the way, 6 interruptions."""
+    """1 + 3 retries of the content, one re-run, 3 + 5 repeats on the way, 6 interruptions."""
     found = bound(a_policy())
 
-    assert (found.content, found.repeats, found.interruptions) == (4, 8, 6)
-    assert found.total == 18
+    assert (found.content, found.rerun, found.repeats, found.interruptions) == (4, 1, 8, 6)
+    assert found.total == 19
 
 
 @pytest.mark.spec("0.4", "1.2")
@@ -45,7 +45,7 @@ def test_a_check_task_runs_no_agent() -> None:
 def test_a_judge_is_an_agent_that_runs() -> None:
     """Three tries of each of two judges, whenever one of the attempts is verified."""
     judges = tuple(CheckSpec(name, "judge", agent=AgentSpec("critic")) for name in "ab")
-    given = Policy(rules={}, landings_max=2, faults_max=3, deliveries_max=4)
+    given = Policy(rules={}, landings_max=2, faults_max=3, deliveries_max=4, reruns_max=0)
     checks = (CheckSpec("tests", argv=("true",)), *judges)
 
     change = worst_case(a_spec(policy=given, checks=checks))
@@ -58,7 +58,7 @@ def test_a_judge_is_an_agent_that_runs() -> None:
 
 @pytest.mark.spec("0.4")
 def test_a_policy_without_rules_runs_an_agent_once() -> None:
-    assert bound(Policy(rules={})).total == 1
+    assert bound(Policy(rules={}, reruns_max=0)).total == 1
 
 
 @pytest.mark.spec("5.6", "0.4")
@@ -66,6 +66,7 @@ def test_no_retries_leave_only_interruptions() -> None:
     found = of_retry(with_max_retries(Retry(), 0))
 
     assert (found.content, found.repeats, found.interruptions) == (1, 0, 6)
+    assert found.rerun == 0, "max_retries: 0 asks at once"
 
 
 @pytest.mark.spec("5.6", "0.4")
@@ -77,7 +78,9 @@ def test_a_task_may_have_its_own_number(most: int, content: int) -> None:
 @pytest.mark.spec("2.1", "0.4")
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_iterations_are_tries_at_the_content(most: int) -> None:
-    assert of_retry(with_iterations(Retry(), most)).content == most
+    found = of_retry(with_iterations(Retry(), most))
+
+    assert found.content + found.rerun == most
 
 
 @pytest.mark.spec("5.1", "0.4")
@@ -95,4 +98,4 @@ def test_a_rule_for_an_unusual_kind_counts_too() -> None:
     """Whoever lets a kind be retried must see it in the bound."""
     rules = {Kind.RESOURCE_EXHAUSTED: RetryRule(2), **dict.fromkeys(CONTENT, RetryRule(0))}
 
-    assert bound(Policy(rules=rules)).total == 3
+    assert bound(Policy(rules=rules, reruns_max=0)).total == 3

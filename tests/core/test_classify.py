@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.builders import MINUTE, a_finding, a_verdict, an_exit
@@ -179,6 +181,36 @@ def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: 
 
     assert failure.ours
     assert (failure.kind.value, failure.code) == (kind, code)
+
+
+@pytest.mark.spec("4.8", "4.7")
+def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
+    unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code="CHECK_UNFIT"),))
+
+    failure = of_verdict(unfit, an_exit())
+
+    assert (failure.code, failure.ours, failure.check) == ("CHECK_UNFIT", True, "tests")
+    assert failure.message == "is not fit: it writes"
+    assert "mend the check" in FATAL[failure.code].actions[0]
+
+
+@pytest.mark.spec("5.4", "6.7")
+def test_a_limited_judge_is_a_rate_limit_of_its_own_account() -> None:
+    wait = timedelta(minutes=7)
+    limited = a_finding(Outcome.BROKEN, transient=True, account="critic", retry_after=wait)
+
+    failure = of_verdict(Verdict((limited,)), an_exit())
+
+    assert (failure.kind, failure.ours) == (Kind.RATE_LIMIT, False)
+    assert (failure.account, failure.retry_after) == ("critic", wait)
+
+
+@pytest.mark.spec("4.2", "4.6")
+def test_what_an_agent_said_last_is_told_and_is_no_part_of_the_fingerprint() -> None:
+    one, other = (of_nothing(an_exit(code=1, error=f"a\nError: {n}\n")) for n in ("flux", "flow"))
+
+    assert one.message == "nothing was changed; it ended with exit code 1: a | Error: flux"
+    assert one.fingerprint == other.fingerprint
 
 
 @pytest.mark.spec("4.2")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW, a_failure, a_policy, a_spec, an_active_task
 from yaoki.core.classify import fatal
 from yaoki.core.escalate import EscalationReport, clip, first_line, hint, report
-from yaoki.core.model import Choice, Counts, Failure, Kind, Reason, Stage, Task, Work
+from yaoki.core.model import AgentExit, Choice, Counts, Failure, Kind, Reason, Stage, Task, Work
 from yaoki.core.retry import decide_retry
 
 TYPES = {
@@ -231,3 +231,28 @@ def test_a_first_line_is_one_line_within_its_limit(text: str, most: int) -> None
 
     assert len(line) <= most
     assert len(line.splitlines()) <= 1
+
+
+@pytest.mark.spec("10.4", "10.3")
+@pytest.mark.parametrize(
+    ("failure", "waivable"),
+    [
+        (a_failure(Kind.QUALITY_FAILURE, check="tests"), True),
+        (a_failure(Kind.INCOMPLETE, check="tests", pattern="omission"), True),
+        (a_failure(Kind.INCOMPLETE, check="tests", pattern="no-change"), False),
+        (replace(fatal("RESOURCE_NOT_FOUND", "exit code 127"), check="tests"), False),
+        (replace(fatal("CHECK_UNFIT", "it writes", ours=True), check="tests"), True),
+        (a_failure(Kind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
+        (a_failure(Kind.TRANSIENT_ERROR, check="tests", pattern=""), False),
+    ],
+)
+def test_only_what_a_check_said_is_told_as_its_and_can_be_waived(
+    failure: Failure, waivable: bool
+) -> None:
+    """An agent that failed by itself names the check that failed beside it."""
+    task = a_stuck_task()
+    work = replace(task.work, exit=AgentExit(code=1))
+    said = told(replace(task, work=work), failure, Reason.MAX_RETRIES)
+
+    assert (Choice.WAIVE in said.question.choices) is waivable
+    assert ("check tests: " in said.message) is waivable

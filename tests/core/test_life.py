@@ -19,22 +19,13 @@ from yaoki.core.events import (
     Cancelled,
     CancelRequested,
     Claimed,
-    Conflicted,
     Event,
-    Faulted,
-    Interrupted,
     Judged,
     Landed,
-    LandedOn,
     LeaseExpired,
-    Lost,
-    Moved,
-    Prepared,
     Released,
-    Report,
+    RerunGranted,
     Undone,
-    Verified,
-    Worked,
     name_of,
 )
 from yaoki.core.machine import evolve, fold
@@ -58,6 +49,18 @@ from yaoki.core.model import (
     Task,
     TaskKind,
     Verdict,
+)
+from yaoki.core.reports import (
+    Conflicted,
+    Faulted,
+    Interrupted,
+    LandedOn,
+    Lost,
+    Moved,
+    Prepared,
+    Report,
+    Verified,
+    Worked,
 )
 from yaoki.core.rules import Moment
 from yaoki.core.settings import RETRYABLE
@@ -89,6 +92,18 @@ class Life:
     def claim(self) -> None:
         self.now = max(self.now, self.task.due_at or self.now)
         self.add(Claimed("host:1", self.task.epoch + 1, self.now + MINUTE))
+
+    def rest(self, *, rerun: bool) -> None:
+        """Everything else rests: a held task gets its re-run, or a person is asked."""
+        moment = Moment(self.now, 0.5)
+        grant = (RerunGranted("head"),)
+        self.add(*(grant if rerun else rules.not_rerun(self.task, "nothing landed", moment)))
+
+    def go_on(self, *, rerun: bool = True) -> None:
+        if self.task.held:
+            self.rest(rerun=rerun)
+        elif self.task.state is State.WAITING:
+            self.claim()
 
     def report(self, report: Report, chance: float = 0.5) -> None:
         self.steps += 1
@@ -213,7 +228,7 @@ def anything(life: Life, dice: Random) -> None:
         return
     match task.state:
         case State.WAITING:
-            life.claim()
+            life.go_on(rerun=dice.random() < 0.7)
         case State.ACTIVE if dice.random() < 0.1:
             lost: Event = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
             back: Event = Released("host:1", task.epoch)
@@ -287,15 +302,15 @@ def test_an_agent_that_always_fails_comes_to_an_end(spec: Spec, dice: Random) ->
     per_attempt = 2 + 2 * (policy.landings_max + 1)
     steps_max = bound.total * per_attempt + 3 * (policy.faults_max + 1)
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        if life.task.state is State.WAITING:
-            life.claim()
-        life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
+        life.go_on()
+        if life.task.state is State.ACTIVE:
+            life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
         assert life.steps <= steps_max
 
     assert life.task.state is State.ESCALATED
     assert life.task.counts.executions <= bound.total
     assert life.task.counts.executions - life.task.counts.interruptions <= (
-        bound.content + bound.repeats
+        bound.content + bound.repeats + bound.rerun
     )
 
 
@@ -311,30 +326,37 @@ def test_a_branch_that_never_stands_still_comes_to_an_end() -> None:
         Stage.LAND: Moved("elsewhere"),
     }
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        if life.task.state is State.WAITING:
-            life.claim()
-        life.report(reports[life.task.stage])
+        life.go_on()
+        if life.task.state is State.ACTIVE:
+            life.report(reports[life.task.stage])
         assert life.steps < 100
 
     assert life.task.state is State.ESCALATED
-    assert life.task.counts.executions == 1
+    assert life.task.counts.executions == 2
     assert life.task.counts.failures == {}
 
 
-@pytest.mark.spec("0.4", "4.6")
-def test_the_defaults_run_an_agent_four_times_on_failing_tests() -> None:
+@pytest.mark.spec("0.4", "4.6", "8.4")
+@pytest.mark.parametrize(
+    ("rerun", "runs", "reason"), [(False, 4, "MAX_RETRIES"), (True, 5, "MAX_RETRIES_INTEGRATION")]
+)
+def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
+    rerun: bool, runs: int, reason: str
+) -> None:
     """Each time the work is other work, so futility does not cut it short."""
-    life = Life(a_spec())
+    life, bound = Life(a_spec()), worst_case(a_spec())
     while life.task.state in {State.WAITING, State.ACTIVE}:
-        life.claim()
+        life.go_on(rerun=rerun)
+        if life.task.state is not State.ACTIVE:
+            continue
         life.report(Prepared("ba5e", "/w", "host", True))
         life.report(Worked(an_exit(), "head", f"tree{life.task.attempt}", ("a.py",)))
         failing = Finding("tests", Outcome.FAILED, message="test_login failed")
         life.report(Verified(Verdict((failing,)), "commit", "onto", ("a.py",)))
 
-    assert life.task.counts.executions == 4 == worst_case(a_spec()).content
+    assert life.task.counts.executions == runs <= bound.content + bound.rerun == 5
     assert life.task.reason is not None
-    assert life.task.reason.value == "MAX_RETRIES"
+    assert life.task.reason.value == reason
 
 
 @pytest.mark.spec("10.4", "5.2")
@@ -344,9 +366,9 @@ def test_every_answer_grants_at_most_the_same_again(dice: Random) -> None:
     life, bound = Life(a_spec()), worst_case(a_spec())
     for answers in range(1, 4):
         while life.task.state in {State.WAITING, State.ACTIVE}:
-            if life.task.state is State.WAITING:
-                life.claim()
-            life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
+            life.go_on()
+            if life.task.state is State.ACTIVE:
+                life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
         assert life.task.counts.executions <= answers * bound.total
         life.add(Answered(Choice.RETRY, "again"))
 

@@ -86,8 +86,9 @@ def test_every_section_keeps_to_its_budget() -> None:
     starts = [text.index(title) for title in TITLES] + [len(text)]
     sizes = [len(text[a:b].encode()) for a, b in pairwise(starts)]
 
-    for size, title, budget in zip(sizes, TITLES, BUDGETS.values(), strict=True):
-        assert size <= budget + len(title) + 4
+    keys = ("rules", "task", "failed", "person", "checked")
+    for size, title, key in zip(sizes, TITLES, keys, strict=True):
+        assert size <= BUDGETS[key] + len(title) + 4
 
 
 @pytest.mark.spec("7.3")

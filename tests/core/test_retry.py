@@ -194,9 +194,16 @@ def test_a_wait_the_other_side_named_replaces_ours() -> None:
 
 @pytest.mark.spec("5.4")
 def test_a_named_wait_may_be_shorter_than_ours() -> None:
+    named = a_failure(Kind.RATE_LIMIT, retry_after=timedelta(seconds=1))
+
+    assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=1)
+
+
+@pytest.mark.spec("5.4", "5.3")
+def test_a_named_wait_of_zero_is_no_wait_that_anybody_named() -> None:
     named = a_failure(Kind.RATE_LIMIT, retry_after=timedelta(0))
 
-    assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(0)
+    assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=5)
 
 
 @pytest.mark.spec("5.4")

@@ -24,23 +24,14 @@ from yaoki.core.events import (
     AgentFinished,
     AttemptStarted,
     Cancelled,
-    Conflicted,
     EscalateDecided,
     Event,
-    Faulted,
-    Interrupted,
+    Held,
     Judged,
     Landed,
-    LandedOn,
     LandRefused,
-    Lost,
-    Moved,
     Note,
-    Prepared,
-    Report,
     RetryDecided,
-    Verified,
-    Worked,
     name_of,
 )
 from yaoki.core.machine import fold
@@ -56,6 +47,18 @@ from yaoki.core.model import (
     TaskKind,
     Verdict,
     Work,
+)
+from yaoki.core.reports import (
+    Conflicted,
+    Faulted,
+    Interrupted,
+    LandedOn,
+    Lost,
+    Moved,
+    Prepared,
+    Report,
+    Verified,
+    Worked,
 )
 from yaoki.core.rules import PERSON, Moment, decide
 
@@ -457,15 +460,18 @@ def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
             after, state=State.ACTIVE, stage=Stage.VERIFY, work=task.work, lease=task.lease
         )
 
-    asked = the_escalation(concluded(task, FAILED))
+    (held,) = (event for event in concluded(task, FAILED) if isinstance(event, Held))
 
     assert seen == [("continue", False, 0), ("fresh", True, 0), ("next-agent", True, 1)]
-    assert asked.blocked is Reason.MAX_RETRIES
+    assert held.blocked is Reason.MAX_RETRIES
+    assert held.why.rule == "5.1"
 
 
 @pytest.mark.spec("10.1", "10.3")
 def test_an_escalation_is_told_with_words_for_a_person() -> None:
-    task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
+    spec = a_spec(policy=a_policy(reruns_max=0))
+    spent = Counts(failures={"QUALITY_FAILURE": 3})
+    task = an_active_task(Stage.VERIFY, spec=spec, counts=spent)
 
     events = concluded(task, FAILED)
 

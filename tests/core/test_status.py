@@ -64,6 +64,7 @@ def test_the_exit_codes() -> None:
         "DONE": 0,
         "CANCELLED": 3,
         "ESCALATED": 4,
+        "PAUSED": 5,
         "ACTIVE": 5,
     }
 

@@ -20,8 +20,9 @@ from yaoki.agents.limits import error_lines, limit_of, retry_after_of, word_in
 from yaoki.agents.resets import wait_in
 from yaoki.agents.structured import agent_of, keep_name, read_told
 from yaoki.core.classify import FATAL
-from yaoki.core.events import EscalateDecided, Note, RetryDecided, Verified
+from yaoki.core.events import EscalateDecided, Note, RetryDecided
 from yaoki.core.model import AgentExit, Kind, Outcome, Stage, Work
+from yaoki.core.reports import Verified
 from yaoki.core.rules import Moment, decide
 from yaoki.ports import Look
 

@@ -303,9 +303,10 @@ def test_ten_defects_are_ten_messages_each_where_it_stands() -> None:
 def test_a_preset_of_a_later_version_is_refused_by_name() -> None:
     text = (PLANS / "signup.yaml").read_text(encoding="utf-8")
 
-    [found] = defects(text.replace("command: small-agent run", "preset: codex"))
+    [found] = defects(text.replace("command: small-agent run", "preset: codexx"))
 
-    assert found.startswith("plan.yaml:4:19: agents.small.preset: unknown preset 'codex'")
+    words = "plan.yaml:4:19: agents.small.preset: unknown preset 'codexx'; did you mean 'codex'?"
+    assert found.startswith(words)
 
 
 CHECK = "goal: x\nchecks:\n  tests: {run: [x]}\n"
@@ -333,8 +334,10 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         # goals and kinds
         (tasks("{id: a}"), "6:5: tasks.0: goal is missing"),
         (tasks("{id: a, goal: x, prompt: y}"), "tasks.0.prompt: goal and prompt are two words"),
-        (tasks("{id: a, goal: x, kind: group}"), "kind 'group' needs tasks that are made during"),
-        (tasks("{id: a, goal: x, kind: plan}"), "kind 'plan' needs tasks that are made during"),
+        (tasks("{id: a, goal: x, kind: group}"), "a group without tasks"),
+        (tasks("{id: a, goal: x, kind: plan, checks: [tests]}"), "proven by the plan it answers"),
+        (tasks("{id: a, goal: x, atomic: true}"), "atomic is for a task of kind group"),
+        (tasks("{id: a, goal: x, deadline: 5s}"), "deadline is for a task of kind plan"),
         (tasks("{id: a, goal: x, kind: chek}"), "not 'chek'; did you mean 'check'?"),
         (tasks("{id: a, kind: check, agent: mine}"), "a task of kind check has no agent"),
         # needs
@@ -406,9 +409,12 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
             tasks("{id: a, goal: x, retry: {cause_specific: {TIMOUT: {max_retries: 1}}}}"),
             "unknown kind of failure 'TIMOUT'; did you mean 'TIMEOUT'?",
         ),
-        (tasks("{id: a, goal: x, budget: {tokens: 5}}"), "cannot enforce a budget of tokens"),
+        (tasks("{id: a, goal: x, budget: {tokens: 0}}"), "budget.tokens"),
         # phases
-        (HEAD + TASK + "phases: [{id: p, deferred: true}]", "6:28: phases.0.deferred: a phase"),
+        (
+            HEAD + TASK + "phases: [{id: p, goal: x, tasks: [{id: q, goal: x}]}]",
+            "goal is for a deferred phase",
+        ),
         (HEAD + TASK + "phases: [{id: p}]", "6:10: phases.0: phase 'p' has no tasks"),
         (tasks("{id: a, goal: x, phase: p}"), "6:29: tasks.0.phase: unknown phase 'p'"),
         (HEAD + TASK + "done_when: [tests, tests]", "6:20: done_when.1: 'tests' is named twice"),

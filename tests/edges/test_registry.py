@@ -384,7 +384,7 @@ def test_the_pattern_and_the_step_name_the_prompt_file(path: str, tmp_path: Path
 
     told = PromptTree(tmp_path, "ja", FILES).tell(a_failure(pattern="test-failed"), {})
 
-    assert (told.path, told.text) == (f"project/{path}", "Own words.")
+    assert (told.path, told.text) == (f".yaoki/prompts/{path}", "Own words.")
 
 
 @pytest.mark.spec("7.1", "2.4")
@@ -392,7 +392,7 @@ def test_without_a_file_of_its_own_a_step_gets_the_shipped_words(tmp_path: Path)
     told = PromptTree(tmp_path, "en", FILES).tell(a_failure(pattern="test-failed"), {})
 
     assert told.path == "shipped/en/steps/retry/issue/f_failed_test-failed.md"
-    assert told.steps[0] == "project/en/steps/again/work/f_broken_tests.md: absent"
+    assert told.steps[0] == ".yaoki/prompts/en/steps/again/work/f_broken_tests.md: absent"
 
 
 @pytest.mark.spec("7.2", "2.4")

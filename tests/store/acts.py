@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import MINUTE, RUN_ID, a_run, a_spec, to_land
-from yaoki.core.events import Event, Faulted
+from yaoki.core.events import Event
 from yaoki.core.model import Lease, Spec, Task, TaskId
+from yaoki.core.reports import Faulted
 from yaoki.core.rules import Moment, decide
 from yaoki.store import SqlStore
 

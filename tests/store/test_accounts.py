@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import HandClock, a_run, a_spec
-from yaoki.core.events import AgentFinished, AttemptStarted, Event, Verified
+from yaoki.core.events import AgentFinished, AttemptStarted, Event
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -20,6 +20,7 @@ from yaoki.core.model import (
     Task,
     Verdict,
 )
+from yaoki.core.reports import Verified
 from yaoki.core.rules import Moment, decide
 from yaoki.store import SqlStore
 

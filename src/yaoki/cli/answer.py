@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from yaoki.core.model import Task, TaskId
 
 
+GO = "go"
+
+
 @click.command()
-@click.argument("task")
-@click.argument("choice", required=False, type=click.Choice([choice.value for choice in Choice]))
+@click.argument("task", metavar="TASK|RUN")
+@click.argument("choice", required=False, type=click.Choice([*(c.value for c in Choice), GO]))
 @click.argument("words", nargs=-1)
 @click.option("--check", metavar="NAME", default="", help="The check to waive.")
 @run_option
@@ -39,9 +42,11 @@ def answer(
     """Answer TASK with retry, done, waive or abort; without a choice, show what it asks.
 
     WORDS go to the agent of the next attempt.  `done` verifies what you did in its worktree
-    like any other work.
+    like any other work.  A paused RUN is answered with go, or ended with abort.
     """
     with opened(repo) as app:
+        if choice == GO or _paused(app, task):
+            return _answer_run(app, task, choice, " ".join(words), as_json=as_json)
         task_id = app.control.find_task(task, run_name)
         if choice is None:
             return _ask(app, task_id, as_json=as_json)
@@ -59,6 +64,34 @@ def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo:
     with opened(repo) as app:
         task_id = app.control.find_task(task, run_name)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
+
+
+def _paused(app: App, name: str) -> bool:
+    return any(run.paused and name in {run.id, run.branch} for run in app.store.runs())
+
+
+def _answer_run(app: App, name: str, choice: str | None, words: str, *, as_json: bool) -> int:
+    run = app.control.find_run(name)
+    if choice == Choice.ABORT:
+        app.control.cancel(run)
+        app.closing.rests(run.id)
+    elif choice == GO:
+        app.control.go(run, words)
+    elif choice is not None:
+        raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
+    view = look(app, app.store.run(run.id))
+    if as_json:
+        told = {"run": run.id, "paused": view.run.paused or None, "status": view.status.value}
+        document({"schema": SCHEMA, **told, "next": view.next})
+        return 0
+    if choice is None:
+        say(f"run {run.id} is paused: {line(run.paused)}")
+        say(f"    yaoki answer {run.id} go")
+        say(f"    yaoki answer {run.id} abort")
+        return 0
+    say(f"run {run.id}: {view.status.value}")
+    next_command(view.next)
+    return 0
 
 
 def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:

@@ -150,7 +150,7 @@ def _disk(app: App) -> Line:
 
 
 def _store(app: App) -> Iterator[Line]:
-    if not app.store_path.exists():
+    if not app.has_store:
         top = app.repository.top
         ok = os.access(top, os.W_OK | os.X_OK)
         words = "none yet" if ok else f"none yet, and {top} is not writable"
@@ -160,17 +160,30 @@ def _store(app: App) -> Iterator[Line]:
     yield whole
     if whole.ok:
         yield _told("journal", lambda: _journal(app))
+        yield _told("journal file", lambda: _witness(app))
 
 
 def _whole(app: App) -> Line:
-    backups = app.store_path.parent / "backups"
-    if not os.access(app.store_path, os.W_OK):
-        return Line("store", False, f"{app.store_path} is read-only", f"chmod u+w {app.store_path}")
+    path = app.store_path
+    if path.exists() and not os.access(path, os.W_OK):
+        return Line("store", False, f"{path} is read-only", f"chmod u+w {path}")
     wrong = app.store.integrity()
     if wrong:
-        words = f"{app.store_path} is damaged: {wrong[0]}"
-        return Line("store", False, words, f"move it away and restore the newest of {backups}")
-    return Line("store", True, f"{app.store_path}, whole")
+        remedy = "yaoki status: it is set aside and restored from its backups and its journal file"
+        return Line("store", False, f"{path} is damaged: {wrong[0]}", remedy)
+    aside = app.set_aside()
+    kept = f"; {len(aside)} damaged ones are kept, the newest in {aside[-1]}" if aside else ""
+    return Line("store", True, f"{path}, whole{kept}")
+
+
+def _witness(app: App) -> Line:
+    """What the store would be made again from, line by line."""
+    folder, missing = app.journal_folder, app.store.unwitnessed()
+    if missing:
+        words = f"{folder} lacks {len(missing)} lines, the first is {missing[0]}"
+        remedy = f"mv {folder} {folder}.old: the next command writes it anew"
+        return Line("journal file", False, words, remedy)
+    return Line("journal file", True, f"{folder}, holds every line of the journal")
 
 
 def _journal(app: App) -> Line:

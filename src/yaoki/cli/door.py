@@ -50,7 +50,7 @@ def opened(where: Path, *, create: bool = False) -> Iterator[App]:
 
     app = App(where.absolute(), create=create)
     try:
-        if not create and not app.store_path.exists():
+        if not create and not app.has_store:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")
         yield app
     finally:
@@ -69,6 +69,7 @@ def look(app: App, run: Run) -> RunView:
         resting=app.store.resting(run.id),
         questions=questions(app, rows),
         worker=at_work(rows),
+        limits={account.name: account.until for account in app.store.accounts()},
     )
 
 

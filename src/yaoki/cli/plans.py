@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.cli import growing
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.core.model import Finding, Outcome
@@ -48,6 +49,13 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     return plan
 
 
+def read_goal(app: App, goal: str) -> Plan:
+    """A sentence as a plan with one task: to make the plan."""
+    from yaoki.app.goals import plan_of_goal
+
+    return plan_of_goal(goal, app.settings, app.known)
+
+
 def view_of(plan: Plan) -> PlanView:
     return plan_view(plan.goal, plan.specs, plan.done_when)
 
@@ -81,13 +89,37 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     return 0
 
 
-@click.command()
+class PlanGroup(click.Group):
+    """`yaoki plan PLAN` shows a plan; the planner's commands have names of their own."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in self.commands:
+            return super().resolve_command(ctx, args)
+        return "show", self.commands["show"], args
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Options before PLAN belong to showing it; only help is the group's own.
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=PlanGroup, subcommand_metavar="PLAN | COMMAND")
+def plan() -> None:
+    """Show a plan, or change the plan of a run: submit, extend, add-retry-task, complete."""
+
+
+@plan.command("show")
 @click.argument("plan", metavar="PLAN", type=FILE)
 @agent_option
 @click.option("--baseline", is_flag=True, help="Run the checks on the base: what is red there?")
 @json_option
 @repo_option
-def plan(plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path) -> int:
+def show_plan(
+    plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path
+) -> int:
     """Show the tasks of PLAN and how often agents can run for them at worst."""
     app, held = _open(plan, repo, agents)
     view = view_of(held)
@@ -99,6 +131,10 @@ def plan(plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, rep
         _show_base(view, findings)
         next_command(f"yaoki run {line(str(plan))}")
     return 0
+
+
+for command in (growing.submit, growing.extend, growing.add_retry_task, growing.complete):
+    plan.add_command(command)
 
 
 def _touched(view: PlanView, check: str) -> list[str]:

@@ -53,7 +53,7 @@ def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
         return works
     if any(work.task_id == what for work in works):
         return [work for work in works if work.task_id == what]
-    if not app.store_path.exists():
+    if not app.has_store:
         raise Unknown(f"there is no kept work of {what!r}", hint="yaoki recover")
     found = named(app, what, run_name)
     mine = f"{found.run.id}-"

@@ -22,6 +22,8 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     told = "stopped; nothing is lost" if stopped else view.status.value
     tone = {Status.DONE: "green", Status.ESCALATED: "red"}.get(view.status, "yellow")
     say(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
+    if run.paused:
+        say(paint(f"  paused: {line(run.paused)}", "yellow"))
     _landed(view)
     for task in view.asking[:SHOWN]:
         ask(app, task)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +16,9 @@ from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.follow import Following, Rest, beside
 from yaoki.cli.render import document, line, say
 from yaoki.cli.screens import screen_for
+from yaoki.core.model import Continuous
 from yaoki.core.status import Status
-from yaoki.views import plan_document, status_document
+from yaoki.views import plan_document, plan_view, status_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -27,36 +30,52 @@ SLOTS = click.IntRange(1, 1000)
 
 
 @click.command()
-@click.argument("plan", metavar="PLAN", type=plans.FILE)
+@click.argument("plan", metavar="PLAN|GOAL")
 @click.option("--base", metavar="BRANCH", default="", help="Start from this branch.")
 @plans.agent_option
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the report at the end.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
+@click.option("--yes", is_flag=True, help="Start a planned GOAL without asking.")
+@click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
 @json_option
 @repo_option
 def run(
-    plan: Path,
+    plan: str,
     base: str,
     agents: tuple[str, ...],
     parallel: int | None,
     quiet: bool,
     dry_run: bool,
+    yes: bool,
+    continuous: bool,
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Carry PLAN to a proven end; returns when everything rests."""
+    """Carry PLAN to a proven end; returns when everything rests.
+
+    A sentence instead of a file is a GOAL: the planner of the settings makes the plan, which is
+    shown before it starts.
+    """
     with opened(repo, create=True) as app:
-        held = plans.read_plan(app, plan, agents)
+        held = plans.read_goal(app, plan) if _is_goal(plan) else None
+        held = held or plans.read_plan(app, Path(plan), agents)
+        if continuous and held.continuous is None:
+            held = replace(held, continuous=Continuous())
         view = plans.view_of(held)
         if dry_run:
             document(plan_document(view)) if as_json else plans.show(view)
             return 0
-        started = app.submit(held, base=base, parallel=parallel or 0)
+        started = app.submit(held, base=base, parallel=parallel or 0, approved=yes)
         if not (quiet or as_json):
             say(f"run {started.id}: {line(started.goal, 120)}")
             say(f"{plans.summary(view)}; up to {started.parallel} at the same time")
         return carry(app, started, quiet=quiet, as_json=as_json)
+
+
+def _is_goal(given: str) -> bool:
+    """A sentence has blanks in it and is no file that is there."""
+    return len(given.split()) > 1 and not Path(given).exists()
 
 
 @click.command()
@@ -84,17 +103,39 @@ def carry(app: App, run: Run, *, slots: int = 0, quiet: bool, as_json: bool) -> 
             else ("agents at work finish first; interrupt again to stop now")
         )
 
-    with beside(following):
-        pool = app.serve(run, slots=slots, asked=asked)
-        # A stop can come between the last landing and the summing up.
-        app.closing.rests(run.id)
-    view = look(app, app.store.run(run.id))
+    while True:
+        with beside(following):
+            pool = app.serve(run, slots=slots, asked=asked)
+            # A stop can come between the last landing and the summing up.
+            app.closing.rests(run.id)
+        run = app.store.run(run.id)
+        if quiet or as_json or pool.stop.drain or not _approved(app, run):
+            break
+        screen = screen_for(app, run, quiet=False)
+        following = Following(app, run, screen, app.store.cursor())
+    view = look(app, run)
     stopped = pool.stop.drain and view.status is Status.ACTIVE
     if as_json:
         document(status_document(view))
     else:
         report.show(app, view, stopped=stopped)
+    if not stopped:
+        from yaoki.app.retention import prune_one
+
+        prune_one(app, run.id)
     return INTERRUPTED if stopped else view.exit_code
+
+
+def _approved(app: App, run: Run) -> bool:
+    """Show what the planner made and ask, where somebody can answer."""
+    if not run.paused.startswith("approval"):
+        return False
+    specs = [app.store.task(row.id).spec for row in app.store.rows(run.id)]
+    plans.show(plan_view(run.goal, specs, run.done_when))
+    if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
+        return False
+    app.control.go(run, "approved at the terminal")
+    return True
 
 
 @click.command()

@@ -44,8 +44,12 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
         "recover": Listed("yaoki.cli.recover:recover", "list or branch off any attempt's work"),
         "snapshots": Listed("yaoki.cli.recover:snapshots", "list the snapshots of worktrees"),
         "restore": Listed("yaoki.cli.recover:restore", "put a worktree back to a snapshot"),
+        "dead": Listed("yaoki.cli.dead:dead", "list tasks that no worker brought back; revive"),
+        "prune": Listed("yaoki.cli.prune:prune", "archive finished runs that are old or many"),
     },
     "Reference": {
+        "agents": Listed("yaoki.cli.agents:agents", "show the known agents and try one"),
+        "notify": Listed("yaoki.cli.notify:notify", "try the channels that notices go through"),
         "config": Listed("yaoki.cli.config:config", "show every setting and where it comes from"),
         "prompts": Listed("yaoki.cli.prompts:prompts", "show, copy and try the words for agents"),
         "stats": Listed("yaoki.cli.stats:stats", "show which prompt cured which failure"),

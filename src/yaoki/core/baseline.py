@@ -62,6 +62,14 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     return replace(now, message=words, items=blamed, params=named, output="")
 
 
+def unmatched(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
+    """The names to mend that no failure of the base has; of a list that was cut nobody knows."""
+    if any(_cut(base.items) for base in bases):
+        return ()
+    items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
+    return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
+
+
 def _only(now: Finding, blamed: Sequence[Item]) -> dict[str, Any]:
     """The params without what is not blamed; readers list the same faults in the same order."""
     kept = [at for at, item in enumerate(now.items) if item in blamed]

@@ -11,26 +11,35 @@ from yaoki.core.model import CONTENT, JUDGE_TRIES_MAX, Kind, Policy, Spec, TaskK
 class Bound:
     """`content` runs answer for the work; `repeats` are runs that failed through no fault of it.
 
-    `judging` are the runs of agents that judge.
+    `rerun` is the one from the run branch; `judging` are the runs of agents that judge.
     """
 
     content: int
     repeats: int
     interruptions: int
     judging: int = 0
+    rerun: int = 0
 
     @property
     def total(self) -> int:
-        return self.content + self.repeats + self.interruptions + self.judging
+        return self.content + self.rerun + self.repeats + self.interruptions + self.judging
 
 
 def worst_case(spec: Spec) -> Bound:
     """Agent runs without a person's answer; each answer grants as many again."""
-    runs = _runs(spec.policy)
+    runs = replace(_runs(spec.policy), rerun=_reruns(spec))
     judging = _judging(spec, runs.total)
-    if spec.kind is TaskKind.CHECK:
+    if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         return Bound(0, 0, 0, judging)
     return replace(runs, judging=judging)
+
+
+def _reruns(spec: Spec) -> int:
+    """A subtask may be begun anew once more when its whole group is."""
+    if spec.kind not in {TaskKind.CHANGE, TaskKind.REPORT}:
+        return 0
+    whole = _runs(spec.policy).content if spec.group else 0
+    return spec.policy.reruns_max + whole
 
 
 def _judging(spec: Spec, attempts: int) -> int:

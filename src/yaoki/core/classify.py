@@ -20,9 +20,12 @@ from yaoki.core.model import (
 )
 
 OUTPUT_KEPT = 6000
+ERROR_LINES, ERROR_CHARS = 3, 300
 # Patterns that say the work is not whole, rather than not good.
 UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
 UNDELIVERED = "UNDELIVERED"
+# The check is not fit for what the plan asks of it.
+UNFIT = "CHECK_UNFIT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,10 @@ FATAL: Mapping[str, Fatal] = {
     "RESOURCE_NOT_FOUND": Fatal(
         "a command or file that is needed is not there",
         ("check the name and the path", "install what is missing"),
+    ),
+    UNFIT: Fatal(
+        "a check is not fit for what the plan asks of it",
+        ("mend the check in the plan: it must only look, and leave a report that can be read",),
     ),
     "REQUEST_REFUSED": Fatal(
         "the agent's service refused the request as malformed",
@@ -169,7 +176,9 @@ def of_nothing(exit_: AgentExit) -> Failure:
         return fatal(*_REFUSED[exit_.limit])
     if exit_.code in {126, 127}:
         code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
-        return fatal(code, f"the agent's command ended with exit code {exit_.code}")
+        return _telling(
+            fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
+        )
     if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
         number = exit_.signal or (exit_.code or 0) - 128
         return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {number}")
@@ -179,7 +188,18 @@ def of_nothing(exit_: AgentExit) -> Failure:
     words = f"nothing was changed{ended}"
     if exit_.limit:
         words = f"{words}; {_CUT[exit_.limit]}"
-    return failed(Kind.INCOMPLETE, words, pattern="no-change")
+    failure = failed(Kind.INCOMPLETE, words, pattern="no-change")
+    return _telling(failure, exit_) if ended else failure
+
+
+def _telling(failure: Failure, exit_: AgentExit) -> Failure:
+    """With the last lines of the agent's error channel.
+
+    They are no part of the fingerprint, for such words differ from try to try.
+    """
+    lines = [line.strip() for line in exit_.error.strip().splitlines() if line.strip()]
+    said = " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
+    return replace(failure, message=f"{failure.message}: {said}") if said else failure
 
 
 def _for_a_person(exit_: AgentExit) -> Failure:
@@ -218,11 +238,7 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     if finding is None:
         return failed(Kind.QUALITY_FAILURE, "nothing was proven: no check passed")
     if finding.outcome is Outcome.BROKEN:
-        return fault(
-            f"check {finding.check!r} could not run: {finding.message}",
-            transient=finding.transient,
-            code="" if finding.transient else "RESOURCE_NOT_FOUND",
-        )
+        return _of_broken(finding)
     if exit_ is None or finding.on_failure is OnFailure.ABORT:
         # A check that ends the tries does so however the agent ended.
         return _of_finding(finding)
@@ -230,6 +246,17 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     if known is not None and not _overstated(known, exit_):
         return known
     return _cut_off(_of_finding(finding), exit_)
+
+
+def _of_broken(finding: Finding) -> Failure:
+    """Nobody's bad work.  A judge whose service named a limit waits for it as an agent does."""
+    said = "is not fit" if finding.code == UNFIT else "could not run"
+    words = f"{said}: {finding.message}"
+    if finding.account:
+        limited = failed(Kind.RATE_LIMIT, words, check=finding.check)
+        return replace(limited, retry_after=finding.retry_after, account=finding.account)
+    code = "" if finding.transient else finding.code or "RESOURCE_NOT_FOUND"
+    return replace(fault(words, transient=finding.transient, code=code), check=finding.check)
 
 
 def _overstated(known: Failure, exit_: AgentExit) -> bool:

@@ -112,9 +112,9 @@ def _summary(task: Task, failure: Failure, now: datetime) -> dict[str, Any]:
 
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     """Only what can be done: there is no taking over without a worktree, or of a mere check."""
-    named = failure.check in waivable_names(task)
     only_checks = task.spec.kind is TaskKind.CHECK
-    waivable = named and (only_checks or bool(task.work.head))
+    waivable = _of_a_check(task, failure) and failure.check in waivable_names(task)
+    waivable = waivable and (only_checks or bool(task.work.head))
     can = {
         Choice.RETRY: True,
         Choice.DONE: bool(task.work.worktree) and not only_checks,
@@ -122,6 +122,25 @@ def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
         Choice.ABORT: True,
     }
     return tuple(choice for choice, possible in can.items() if possible)
+
+
+def _of_a_check(task: Task, failure: Failure) -> bool:
+    """Is it what a check said that stands in the way?
+
+    The failure of an agent names the check that failed beside it, but without that check the
+    agent would have failed just as well.
+    """
+    exit_ = task.work.exit
+    match failure.kind:
+        case Kind.QUALITY_FAILURE:
+            found = True
+        case Kind.INCOMPLETE:
+            found = failure.pattern != "no-change" or exit_ is None or exit_.clean
+        case Kind.ESCALATE_REQUIRED:
+            found = bool(failure.pattern)
+        case _:
+            found = failure.ours or bool(failure.account)
+    return found and bool(failure.check)
 
 
 def waivable_names(task: Task) -> frozenset[str]:
@@ -144,11 +163,16 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 def _ask(task: Task, failure: Failure) -> str:
     if failure.kind is Kind.ESCALATE_REQUIRED:
         return first_line(failure.message, 300)
-    issue = first_line(failure.message, 200)
-    where = f"check {failure.check}: " if failure.check else ""
+    issue = first_line(_issue(task, failure), 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    return f"{task.spec.name} is not done: {where}{issue}. {can} or abort?"
+    return f"{task.spec.name} is not done: {issue}. {can} or abort?"
+
+
+def _issue(task: Task, failure: Failure) -> str:
+    """What stands in the way, and which check says so."""
+    where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
+    return f"{where}{failure.message}"
 
 
 def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:
@@ -163,7 +187,7 @@ def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...])
             task=first_line(task.spec.name, 40),
             id=task.id,
             attempts=task.attempt,
-            issue=first_line(failure.message, issue_max),
+            issue=first_line(_issue(task, failure), issue_max),
             actions="\n".join(listed[:shown]),
         )
         if len(words) <= most:

@@ -1,4 +1,4 @@
-"""Report: what a stage saw.  Event: what was concluded; it is written to the journal.
+"""Events: what was concluded; each is written to the journal.
 
 An event's `NAME` is its name on the wire.  Events that only tell (`Note`) change
 nothing in a task; all others have a case in `machine.evolve`.
@@ -20,99 +20,11 @@ from yaoki.core.model import (
     Question,
     Reason,
     Spec,
+    Spend,
     Stage,
-    Verdict,
+    Strategy,
+    TaskId,
 )
-
-# ------------------------------------------------------------------ reports
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A worktree stands ready at `base`."""
-
-    base: str
-    worktree: str
-    host: str
-    fresh: bool
-    tree: str = ""
-    snapshot: str = ""
-    warning: str = ""
-    guards: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """The agent ended and everything it left is committed as `head`."""
-
-    exit: AgentExit
-    head: str
-    tree: str
-    changed: tuple[str, ...] = ()
-    tampered: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Every check that had to run ran on `commit`, which has `onto` as its ancestor."""
-
-    verdict: Verdict
-    commit: str
-    onto: str
-    changed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Conflicted:
-    """The task's work and the run branch do not merge."""
-
-    paths: tuple[str, ...]
-    onto: str
-    tree: str
-
-
-@dataclass(frozen=True, slots=True)
-class LandedOn:
-    """The run branch holds `commit`; `already` when it did before this try."""
-
-    commit: str
-    already: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The run branch moved to `head` meanwhile; nothing was landed."""
-
-    head: str
-
-
-@dataclass(frozen=True, slots=True)
-class Faulted:
-    """Our own infrastructure failed; the agent is not to blame."""
-
-    message: str
-    transient: bool
-    code: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The agent was cut off in the middle; nobody knows what it would have done."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupted:
-    """The tree was ended because a person cancelled; its work is kept at `ref`."""
-
-    why: str
-    ref: str = ""
-
-
-Report = Prepared | Worked | Verified | Conflicted | LandedOn | Moved | Faulted | Lost | Interrupted
-
-# ------------------------------------------------------------------ events
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +38,15 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
+    """A replacement inherits what its lineage has used up."""
+
     NAME: ClassVar[str] = "TASK_SUBMITTED"
     n: int
     spec: Spec
+    parent: str = ""
+    lineage: str = ""
+    counts: Counts = field(default_factory=Counts)
+    spent_on: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +90,7 @@ class AttemptStarted:
     tree: str = ""
     snapshot: str = ""
     guards: Mapping[str, str] = field(default_factory=dict)
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +181,90 @@ class EscalateDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The retries are used up; the one re-run from the run branch waits until all else rests."""
+
+    NAME: ClassVar[str] = "RERUN_HELD"
+    failure: Failure
+    blocked: Reason
+    stage: Stage = Stage.PREPARE
+    same_failures: int = 0
+    tree: str = ""
+    current_retry_count: int = 0
+    max_retries: int = 0
+    why: Why = field(default_factory=Why)
+
+
+@dataclass(frozen=True, slots=True)
+class RerunGranted:
+    """One fresh attempt on `head`; the mark is kept for the whole lineage."""
+
+    NAME: ClassVar[str] = "RERUN_GRANTED"
+    head: str
+    strategy: str = ""
+    why: Why = field(default_factory=Why)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryStarted:
+    """Subtasks of this group failed, and this is how it goes on; at most once by itself.
+
+    ESCALATE only tells: the question is asked about the subtasks.
+    """
+
+    NAME: ClassVar[str] = "RECOVERY_START"
+    strategy: Strategy
+    failed_subtasks: tuple[str, ...]
+    succeeded_subtasks: tuple[str, ...]
+    why: Why = field(default_factory=Why)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Another task takes its place; a proof is replaced by the next one."""
+
+    NAME: ClassVar[str] = "TASK_REPLACED"
+    by: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan task's result.  `specs` become tasks of their own in the same transaction.
+
+    `by` is `person` when no agent made it.  With `pause` the run waits for a person's yes.
+    """
+
+    NAME: ClassVar[str] = "TASKS_PLANNED"
+    names: tuple[str, ...]
+    replaces: Mapping[str, str] = field(default_factory=dict)
+    pause: str = ""
+    by: str = ""
+    specs: tuple[Spec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """A proof failed, and bisection found whose landing did it; that work is sent back."""
+
+    NAME: ClassVar[str] = "TASK_BLAMED"
+    culprit: TaskId
+    partners: tuple[TaskId, ...]
+    commit: str
+    looked: int
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Unlanded:
+    """Landed work was taken back off its branch; the task waits again."""
+
+    NAME: ClassVar[str] = "TASK_UNLANDED"
+    head: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     NAME: ClassVar[str] = "ESCALATION_ANSWERED"
     choice: Choice
@@ -284,11 +287,40 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallRequested:
+    """What it stands on is taken back, so whoever carries it must let go."""
+
+    NAME: ClassVar[str] = "RECALL_REQUESTED"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """It was interrupted and waits again; its work is kept."""
+
+    NAME: ClassVar[str] = "TASK_RECALLED"
+    why: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UndoRequested:
-    """The wish, durable before the branch moves: a kill in between is seen and finished."""
+    """The wish, durable before the branch moves: a kill in between is seen and finished.
+
+    With `blame` it was found guilty by a proof; else a person asked for it.
+    """
 
     NAME: ClassVar[str] = "UNDO_REQUESTED"
     commit: str
+    blame: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoDropped:
+    """Later work stands in the way, so the landed work stays; a person is asked elsewhere."""
+
+    NAME: ClassVar[str] = "UNDO_DROPPED"
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,10 +353,20 @@ Event = (
     | Landed
     | RetryDecided
     | EscalateDecided
+    | Held
+    | RerunGranted
+    | RecoveryStarted
+    | Replaced
+    | Planned
+    | Blamed
+    | Unlanded
     | Answered
     | CancelRequested
     | Cancelled
+    | RecallRequested
+    | Recalled
     | UndoRequested
+    | UndoDropped
     | Undone
     | Note
 )

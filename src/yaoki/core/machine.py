@@ -13,22 +13,32 @@ from yaoki.core.events import (
     AgentFinished,
     Answered,
     AttemptStarted,
+    Blamed,
     Cancelled,
     CancelRequested,
     Claimed,
     EscalateDecided,
     Event,
+    Held,
     Judged,
     Landed,
     LandRefused,
     LeaseExpired,
     Note,
+    Planned,
     PromptSent,
+    Recalled,
+    RecallRequested,
+    RecoveryStarted,
     Released,
+    Replaced,
+    RerunGranted,
     RetryDecided,
     Submitted,
+    UndoDropped,
     Undone,
     UndoRequested,
+    Unlanded,
     name_of,
 )
 from yaoki.core.model import (
@@ -42,6 +52,7 @@ from yaoki.core.model import (
     RunId,
     Stage,
     State,
+    Strategy,
     Task,
     TaskId,
     TaskKind,
@@ -60,7 +71,8 @@ def legal(task: Task, event: Event) -> bool:
         case Submitted():
             return False
         case Claimed(epoch=epoch):
-            return task.state is State.WAITING and epoch == task.epoch + 1
+            startable = task.state is State.WAITING and not task.held
+            return startable and epoch == task.epoch + 1
         case LeaseExpired(epoch=epoch) | Released(epoch=epoch):
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):
@@ -73,15 +85,34 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.stage is Stage.LAND
         case Landed(commit=commit):
             return active and task.stage is Stage.LAND and commit == task.work.proven != ""
-        case RetryDecided() | EscalateDecided():
-            return active
+        case RetryDecided() | Held():
+            return active or task.recalled
+        case EscalateDecided():
+            return active or task.recalled or task.held
+        case RerunGranted():
+            return task.held
+        case RecoveryStarted():
+            return task.spec.kind is TaskKind.GROUP and task.state is State.WAITING
+        case Replaced():
+            return task.held or task.state is State.ESCALATED
+        case Planned(by=by):
+            planning = task.spec.kind is TaskKind.PLAN and not task.state.final
+            return planning and (bool(by) or (active and task.stage is Stage.LAND))
+        case Blamed():
+            return active and task.stage is Stage.VERIFY
+        case Unlanded():
+            return task.state is State.DONE
         case Answered():
             return task.state is State.ESCALATED
         case CancelRequested():
             return not task.state.final
         case Cancelled():
             return not task.state.final and task.cancel_wanted
-        case UndoRequested() | Undone():
+        case RecallRequested():
+            return active
+        case Recalled():
+            return active and task.recall_wanted
+        case UndoRequested() | Undone() | UndoDropped():
             return task.state is State.DONE
         case Note():
             return True
@@ -89,7 +120,18 @@ def legal(task: Task, event: Event) -> bool:
 
 def create(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
     """The first state of a task."""
-    return Task(id=task_id, run_id=run_id, n=event.n, spec=event.spec)
+    return Task(
+        id=task_id,
+        run_id=run_id,
+        n=event.n,
+        spec=event.spec,
+        parent=event.parent,
+        lineage=event.lineage,
+        counts=event.counts,
+        forgiven=event.counts,
+        spent_on=event.spent_on,
+        forgiven_spend=event.spent_on,
+    )
 
 
 def fold(task: Task, events: Iterable[Event]) -> Task:
@@ -132,14 +174,39 @@ def evolve(task: Task, event: Event) -> Task:
             return _retried(task, event)
         case EscalateDecided():
             return _escalated(task, event)
+        case Held():
+            return _held(task, event)
+        case RerunGranted():
+            return _granted(task)
+        case RecoveryStarted(strategy=Strategy.ESCALATE):
+            return task
+        case RecoveryStarted(strategy=strategy, failed_subtasks=failed):
+            counts = replace(task.counts, reruns=task.counts.reruns + 1)
+            return replace(task, counts=counts, strategy=strategy, recovered=failed)
+        case Replaced():
+            return replace(task, state=State.REPLACED, lease=None, question=None, held=False)
+        case Planned(by=by):
+            done = replace(task, state=State.DONE, lease=None, reason=None, question=None)
+            return done if by else task
+        case Blamed():
+            return _blamed(task)
+        case Unlanded():
+            return _unlanded(task)
         case Answered():
             return _answered(task, event)
         case CancelRequested():
             return replace(task, cancel_wanted=True)
         case Cancelled():
-            return replace(task, state=State.CANCELLED, lease=None, question=None)
-        case UndoRequested():
-            return replace(task, undo_wanted=True)
+            return replace(task, state=State.CANCELLED, lease=None, question=None, held=False)
+        case RecallRequested():
+            return replace(task, recall_wanted=True)
+        case Recalled():
+            again = replace(task, recall_wanted=False, stage=Stage.PREPARE, fresh_next=True)
+            return replace(again, state=State.WAITING, lease=None, due_at=None)
+        case UndoRequested(blame=blame):
+            return replace(task, undo_wanted=True, blame=blame)
+        case UndoDropped():
+            return replace(task, undo_wanted=False, blame=None, unmovable=True)
         case Undone(question=question):
             return replace(
                 task,
@@ -172,9 +239,11 @@ def _delivered(task: Task) -> Counts:
 
 def _started(task: Task, event: AttemptStarted) -> Task:
     counts = replace(task.counts, executions=task.counts.executions + 1)
-    stage = Stage.VERIFY if task.spec.kind is TaskKind.CHECK else Stage.WORK
+    no_agent = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}
+    stage = Stage.VERIFY if no_agent else Stage.WORK
     work = Work(
         base=event.base,
+        head=event.head,
         worktree=event.worktree,
         host=event.host,
         tree=event.tree,
@@ -188,6 +257,7 @@ def _started(task: Task, event: AttemptStarted) -> Task:
         forgiven=_delivered(task),
         work=work,
         fresh_next=False,
+        session="" if event.fresh else task.session,
     )
 
 
@@ -195,7 +265,22 @@ def _finished(task: Task, event: AgentFinished) -> Task:
     work = replace(
         task.work, head=event.head, tree=event.tree, exit=event.exit, changed=event.changed
     )
-    return replace(task, stage=Stage.VERIFY, work=work, forgiven=_delivered(task))
+    return replace(
+        task,
+        stage=Stage.VERIFY,
+        work=work,
+        forgiven=_delivered(task),
+        spent_on=task.spent_on.plus(event.exit),
+        session=_session(task, event),
+    )
+
+
+# A conversation that is gone, or full, is not gone on with.
+_OVER = frozenset({"session", "context"})
+
+
+def _session(task: Task, event: AgentFinished) -> str:
+    return "" if event.exit.limit in _OVER else event.exit.session or task.session
 
 
 def _judged(task: Task, event: Judged) -> Task:
@@ -213,8 +298,10 @@ def _counted(counts: Counts, failure: Failure) -> Counts:
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
 
 
-def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
-    """What a retry and an escalation share: the failure is counted and remembered."""
+def _failed(task: Task, event: RetryDecided | EscalateDecided | Held) -> Task:
+    """What all ends of an attempt share: the failure is counted and remembered, once."""
+    if task.held:
+        return replace(task, held=False)
     failure = event.failure
     content = failure.kind in CONTENT and not failure.ours
     # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
@@ -223,13 +310,59 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided) -> Task:
         task,
         lease=None,
         stage=event.stage,
-        take_over=task.take_over and failure.ours,
+        take_over=task.take_over and (failure.ours or bool(failure.account)),
         counts=_counted(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
         same_failures=event.same_failures if content else task.same_failures,
         failed_tree=event.tree if content else task.failed_tree,
         work=task.work if event.stage is Stage.LAND else unproven,
+        recalled=False,
+        blame=None,
+    )
+
+
+def _held(task: Task, event: Held) -> Task:
+    """No claim takes it; whoever looks when everything rests grants the re-run or asks."""
+    failed = _failed(task, event)
+    return replace(failed, state=State.WAITING, held=True, reason=event.blocked, due_at=None)
+
+
+def _granted(task: Task) -> Task:
+    counts = replace(task.counts, reruns=task.counts.reruns + 1)
+    return replace(
+        task,
+        held=False,
+        rerun=True,
+        counts=counts,
+        reason=None,
+        stage=Stage.PREPARE,
+        fresh_next=True,
+        same_failures=0,
+        failed_tree="",
+    )
+
+
+def _blamed(task: Task) -> Task:
+    """A proof of the run is over, for the next one looks at another commit; a group waits again
+    for the subtask that is sent back.
+    """
+    if task.spec.kind is not TaskKind.GROUP:
+        return replace(task, state=State.REPLACED, lease=None)
+    return replace(task, state=State.WAITING, lease=None, stage=Stage.PREPARE, work=Work())
+
+
+def _unlanded(task: Task) -> Task:
+    return replace(
+        task,
+        state=State.WAITING,
+        stage=Stage.PREPARE,
+        landed="",
+        undo_wanted=False,
+        recalled=task.blame is not None,
+        fresh_next=True,
+        due_at=None,
+        work=Work(),
     )
 
 
@@ -263,8 +396,10 @@ def _answered(task: Task, event: Answered) -> Task:
         reason=None,
         question=None,
         forgiven=task.counts,
+        forgiven_spend=task.spent_on,
         same_failures=0,
         failed_tree="",
+        rerun=False,
     )
     match event.choice:
         case Choice.RETRY:

@@ -16,19 +16,23 @@ def with_max_retries(retry: Retry, most: int) -> Retry:
     another number holds for the failures of the content.
     """
     kinds = CONTENT if most else frozenset(RETRYABLE) - {Kind.LOST}
-    return _with_retries(retry, dict.fromkeys(kinds, most), most)
+    made = _with_retries(retry, dict.fromkeys(kinds, most), most)
+    return made if most else replace(made, rerun_from_branch=False)
 
 
 def with_iterations(retry: Retry, most: int) -> Retry:
-    """`max_iterations` of a task that says no more of retries: so many tries at its content."""
-    return _with_retries(retry, dict.fromkeys(CONTENT, most - 1), most - 1)
+    """`max_iterations` of a task that says no more of retries: so many tries at its content, the
+    re-run from the run branch included.
+    """
+    made = _with_retries(retry, dict.fromkeys(CONTENT, most - 1), most - 1)
+    return replace(made, rerun_from_branch=False)
 
 
 def within_iterations(retry: Retry, most: int) -> Retry:
     """`max_iterations` as a bound on what the task's own `retry` allows."""
     together = min(retry.content_retries_max, most - 1)
     lowered = {kind: min(retry.rule(kind).retries_max, together) for kind in CONTENT}
-    return _with_retries(retry, lowered, together)
+    return replace(_with_retries(retry, lowered, together), rerun_from_branch=False)
 
 
 def _with_retries(retry: Retry, numbers: Mapping[Kind, int], together: int) -> Retry:

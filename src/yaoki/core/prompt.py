@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from yaoki.core import planner
 from yaoki.core.escalate import hint
 from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
 
@@ -18,6 +19,8 @@ BUDGETS: Mapping[str, int] = {
     "failed": 12_000,
     "person": 8_000,
     "checked": 8_000,
+    "context": 24_000,
+    "answer": 4_000,
 }
 ITEMS_SHOWN = 20
 GENERIC_HINT = "The last try was not accepted. Mend what failed, then stop."
@@ -63,21 +66,32 @@ def fence(text: str) -> str:
 Teller = Callable[[Failure, Mapping[Kind, str]], str]
 
 
-def compose(task: Task, tell: Teller | None = None) -> Prompt:
-    """The whole prompt.  If the words about the failure cannot be made, generic ones are used."""
+def compose(
+    task: Task, tell: Teller | None = None, context: str = "", *, known: bool = False
+) -> Prompt:
+    """The whole prompt.  If the words about the failure cannot be made, generic ones are used.
+
+    `context` is what a planner may name.  An agent that goes on with its conversation has `known`
+    all but what failed and what a person said.
+    """
     failed, fault = "", ""
     if task.feedback is not None:
         try:
             failed = (tell or what_failed)(task.feedback, task.spec.policy.hints)
         except Exception as error:  # noqa: BLE001 - whatever a teller does, the attempt must go on
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
-    sections = (
-        ("Rules", "rules", _rules(task)),
+    fill = task.spec.fill
+    sections: tuple[tuple[str, str, str], ...] = (
+        ("Rules", "rules", planner.RULES if fill else _rules(task)),
         ("Task", "task", task.spec.goal),
+        ("What there is", "context", context),
         ("What failed in the last try", "failed", failed),
         ("What a person said", "person", task.words),
-        ("How it will be checked", "checked", _checked(task)),
+        ("How it will be checked", "checked", "" if fill else _checked(task)),
+        ("Your answer", "answer", planner.form(fill) if fill else ""),
     )
+    if known and task.feedback is not None:
+        sections = tuple(section for section in sections if section[1] in {"failed", "person"})
     blocks = [
         f"# {title}\n\n{clip_bytes(body.strip(), BUDGETS[key])}"
         for title, key, body in sections

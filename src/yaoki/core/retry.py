@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task
+from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task, TaskKind
 
 FALLBACK = timedelta(seconds=1)
 # A date further away than this is a mistake of whoever named it.
@@ -109,9 +109,12 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Deci
             "the failure was reported as not safe to retry",
             "a report without retry_safe: false",
         )
-    if task.take_over:
+    if task.take_over and not failure.account:
         said = "a person took the task over and the work did not pass"
         return _no(failure, current, rule.retries_max, "10.4", said, "work that passes its checks")
+    futile = _futile(task, failure, rule.retries_max)
+    if futile is not None:
+        return futile
     limit = _limit(task, failure, policy)
     if limit is not None:
         return limit
@@ -147,6 +150,32 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
         delay=wait,
         strategy="same-stage",
     )
+
+
+def _futile(task: Task, failure: Failure, most: int) -> Decision | None:
+    """Another try of the same content would change nothing, or is not to be had."""
+    if failure.kind not in CONTENT:
+        return None
+    current = task.spent(failure.kind)
+    if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
+        said = "the same commit fails, and no agent works on it"
+        return _no(failure, current, most, "6.5", said, "another commit, or another check")
+    if task.rerun:
+        said = "the one re-run from the run branch failed as well"
+        otherwise = "work that passes its checks on the run branch"
+        return _no(failure, current, most, "8.4", said, otherwise)
+    return _over_budget(task, failure, most)
+
+
+def _over_budget(task: Task, failure: Failure, most: int) -> Decision | None:
+    used, limits = task.spent_on.minus(task.forgiven_spend), task.spec.budget
+    for name in ("money", "tokens", "seconds"):
+        limit, spent = limits.get(name), getattr(used, name)
+        if limit is not None and spent >= limit:
+            said = f"the task used {spent:g} of its {limit:g} {name}"
+            spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
+            return _no(spent_up, task.spent(failure.kind), most, "10.6", said, f"a larger {name}")
+    return None
 
 
 def _limit(task: Task, failure: Failure, policy: Policy) -> Decision | None:
@@ -210,8 +239,10 @@ def _next_step(task: Task, failure: Failure, same: int) -> str:
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
     """A wait the other side named replaces ours; a long one parks the task until that date."""
     policy = task.spec.policy
-    if failure.retry_after is not None:
-        return max(timedelta(0), min(failure.retry_after, WAIT_MAX)), "Retry-After"
+    # Zero names no wait: five tries within a second would help nobody.
+    if failure.retry_after:
+        cut = f", cut to {WAIT_MAX.days} days" if failure.retry_after > WAIT_MAX else ""
+        return max(timedelta(0), min(failure.retry_after, WAIT_MAX)), f"Retry-After{cut}"
     backoff = policy.rules[failure.kind].backoff
     return delay(backoff, tries, chance), f"{backoff.type} backoff"
 
@@ -247,3 +278,29 @@ def _reason(failure: Failure) -> Reason:
             return Reason.SYSTEM_ERROR_TRANSIENT
         case Kind.INCOMPLETE | Kind.QUALITY_FAILURE | Kind.TIMEOUT:
             return Reason.MAX_RETRIES
+
+
+# Blocked by one of these, a task may get its one re-run from the run branch.
+RERUNNABLE = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
+
+
+def blocked_by(task: Task, decision: Decision) -> Reason:
+    """Why it is blocked; whoever had the re-run and fails again is never re-run by itself."""
+    reason = decision.reason or Reason.UNKNOWN
+    if task.counts.reruns and reason in RERUNNABLE:
+        return Reason.MAX_RETRIES_INTEGRATION
+    return reason
+
+
+def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
+    """Rule 8.4: once per lineage, only work that an agent does, never a dead letter.
+
+    What follows for a subtask is its group's business, whatever it has used up.
+    """
+    if failure.code or not failure.retry_safe or task.take_over:
+        return False
+    if task.parent:
+        return blocked in RERUNNABLE | {Reason.MAX_RETRIES_INTEGRATION}
+    working = task.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
+    left = task.counts.reruns < task.spec.policy.reruns_max
+    return working and left and blocked in RERUNNABLE

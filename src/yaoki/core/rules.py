@@ -12,28 +12,36 @@ from yaoki.core import classify, escalate, retry
 from yaoki.core.events import (
     AgentFinished,
     AttemptStarted,
+    Blamed,
     Cancelled,
-    Conflicted,
     EscalateDecided,
     Event,
-    Faulted,
-    Interrupted,
+    Held,
     Judged,
     Landed,
-    LandedOn,
     LandRefused,
-    Lost,
-    Moved,
     Note,
-    Prepared,
-    Report,
+    Planned,
+    Recalled,
     RetryDecided,
-    Verified,
     Why,
-    Worked,
     check_finished,
 )
 from yaoki.core.model import Failure, Item, Kind, Reason, Stage, Task, TaskKind, Verdict
+from yaoki.core.reports import (
+    Blame,
+    Conflicted,
+    Faulted,
+    Interrupted,
+    LandedOn,
+    Lost,
+    Moved,
+    PlanMade,
+    Prepared,
+    Report,
+    Verified,
+    Worked,
+)
 
 PERSON = "person"
 
@@ -50,6 +58,8 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
     """What follows from what a stage saw."""
     if task.cancel_wanted and not isinstance(report, LandedOn):
         return (Cancelled("cancelled by a person", getattr(report, "ref", "")),)
+    if task.recall_wanted and not isinstance(report, LandedOn):
+        return (Recalled("what it stands on was taken back", getattr(report, "ref", "")),)
     match report:
         case Prepared():
             return _prepared(task, report)
@@ -65,6 +75,10 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             return _failing(task, failure, moment, report.tree)
         case LandedOn():
             return _landed(task, report)
+        case PlanMade():
+            names = tuple(spec.name for spec in report.specs)
+            planned = Planned(names, report.replaces, report.pause, specs=report.specs)
+            return (planned, *_landed(task, LandedOn(report.commit)))
         case Moved(head=head):
             return _moved(task, head, moment)
         case Faulted(message=message, transient=transient, code=code):
@@ -89,6 +103,7 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
             report.tree,
             report.snapshot,
             report.guards,
+            report.head,
         )
     ]
     if report.warning:
@@ -130,11 +145,38 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     if proven:
         return (*told, judged)
     failure = classify.of_verdict(verdict, exit_)
+    if report.blame is not None:
+        return (*told, judged, _blamed(report.blame, failure))
     final = failure.kind is Kind.ESCALATE_REQUIRED
-    if unchanged and not failure.ours and not final and exit_ is not None:
+    theirs = failure.ours or bool(failure.account)
+    if unchanged and not theirs and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
         failure = _with_findings(nothing, failure, verdict)
     return (*told, judged, *_failing(task, failure, moment, task.work.tree))
+
+
+def _blamed(blame: Blame, failure: Failure) -> Blamed:
+    """What the proof saw becomes the failure of the task whose landing did it."""
+    beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
+    words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
+    told = classify.failed(
+        Kind.QUALITY_FAILURE,
+        words,
+        pattern=failure.pattern,
+        check=failure.check,
+        items=failure.items,
+    )
+    told = replace(told, params=failure.params, output=failure.output)
+    return Blamed(blame.culprit, blame.partners, blame.commit, blame.looked, told)
+
+
+def sent_back(task: Task, moment: Moment) -> tuple[Event, ...]:
+    """A blamed task whose work was taken back: tried again, or asked about, as after any failure.
+
+    `task` is as it stands after UNLANDED.
+    """
+    assert task.blame is not None, f"{task.id} is not blamed"
+    return _failing(task, task.blame, moment)
 
 
 def _with_findings(nothing: Failure, failure: Failure, verdict: Verdict) -> Failure:
@@ -149,6 +191,9 @@ def _with_findings(nothing: Failure, failure: Failure, verdict: Verdict) -> Fail
 
 def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.already)
+    if task.strategy is not None:
+        told = {"strategy": task.strategy.value, "recovered_subtasks": list(task.recovered)}
+        return (landed, Note("RECOVERY_COMPLETE", {**told, "final_status": "PASS"}))
     if task.counts.total == 0:
         return (landed,)
     data = {
@@ -175,7 +220,8 @@ def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tu
     same = retry.same_in_a_row(task, failure, tree)
     decision = retry.decide_retry(task, failure, same, moment.chance)
     why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
-    stage = task.stage if failure.ours else Stage.PREPARE
+    # A judge at its limit is asked again about the same work; no agent runs once more for that.
+    stage = task.stage if failure.ours or failure.account else Stage.PREPARE
     if decision.verdict == "RETRY":
         delay_ms = decision.delay // timedelta(milliseconds=1)
         next_agent = 1 if decision.strategy == "next-agent" else 0
@@ -199,7 +245,32 @@ def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tu
                 why=why,
             ),
         )
-    blocked = decision.reason or Reason.UNKNOWN
+    blocked = retry.blocked_by(task, decision)
+    if retry.may_rerun(task, failure, blocked):
+        held = Held(
+            failure=failure,
+            blocked=blocked,
+            stage=Stage.PREPARE,
+            same_failures=same,
+            tree=tree,
+            current_retry_count=decision.current,
+            max_retries=decision.maximum,
+            why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
+        )
+        return (held,)
+    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why))
+
+
+def _ask(
+    task: Task,
+    failure: Failure,
+    blocked: Reason,
+    decision: retry.Decision,
+    moment: Moment,
+    seen: tuple[Stage, int, str, Why],
+) -> tuple[Event, ...]:
+    """One answerable question to a person, and what they are told."""
+    stage, same, tree, why = seen
     report = escalate.report(task, failure, blocked, decision, moment.now)
     decided = EscalateDecided(
         failure=failure,
@@ -218,7 +289,29 @@ def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tu
         "ESCALATE_EXECUTED",
         {"user_message": report.message, "recommended_actions": list(report.actions)},
     )
-    return (decided, told)
+    if failure.code != classify.UNDELIVERED:
+        return (decided, told)
+    data = {"deliveries": task.counts.deliveries, "message": failure.message}
+    return (Note("DEAD_LETTERED", data), decided, told)
+
+
+def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
+    """A held task that gets no re-run is asked about."""
+    failure = task.failure
+    assert failure is not None, f"{task.id} is held without a failure"
+    decision = retry.Decision(
+        "ESCALATE",
+        failure.kind,
+        task.spent(failure.kind),
+        task.spent(failure.kind),
+        f"{why}, so there is no re-run from the run branch",
+        "8.4",
+        "another task's landing since this one began",
+    )
+    told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
+    told = replace(told, otherwise=(decision.otherwise,))
+    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told)
+    return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 
 def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -> dict[str, object]:
@@ -240,4 +333,4 @@ def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -
     }
 
 
-__all__ = ["PERSON", "EscalateDecided", "Moment", "decide"]
+__all__ = ["PERSON", "EscalateDecided", "Moment", "decide", "not_rerun", "sent_back"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
+from yaoki.core.budget import Budget
+from yaoki.core.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, key, seconds
 from yaoki.core.model import CONTENT, Backoff, Kind, Policy, RetryRule
 
 PATTERNS = (
@@ -28,6 +30,7 @@ PATTERNS = (
     "branch-not-pushed",
 )
 LANGUAGES = ("en", "ja")
+NOTICES = ("escalated", "finished", "paused", "warning")
 BACKOFF_TYPES = ("fixed", "linear", "exponential")
 RETRYABLE = (
     Kind.INCOMPLETE,
@@ -38,23 +41,6 @@ RETRYABLE = (
     Kind.CONFLICT,
     Kind.LOST,
 )
-RETRIES_MAX = 100
-SECONDS_MAX = 30 * 86_400
-MILLISECONDS_MAX = SECONDS_MAX * 1_000
-BYTES_MAX = 1 << 50
-
-
-def key(
-    default: Any, doc: str, *, low: float = 0, high: float = 1_000_000, words: Iterable[str] = ()
-) -> Any:
-    """A setting with its meaning and bounds; its type is the type of its default."""
-    metadata = MappingProxyType({"doc": doc, "low": low, "high": high, "words": tuple(words)})
-    return field(default=default, metadata=metadata)
-
-
-def seconds(default: float, doc: str) -> Any:
-    """A duration above zero; tests use very small ones."""
-    return key(default, doc, low=0.001, high=SECONDS_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +75,9 @@ class Retry:
     default_backoff: Backoff = field(default_factory=Backoff)
     retryable_failures: tuple[Kind, ...] = RETRYABLE
     cause_specific: Mapping[Kind, Cause] = field(default_factory=dict)
+    rerun_from_branch: bool = key(
+        True, "one re-run from the run branch before a person is asked, once others have landed"
+    )
     max_total_attempts: int = key(
         12, "failed attempts of one task, all kinds together", low=1, high=1_000
     )
@@ -132,6 +121,41 @@ class Escalate:
     notify_immediately: bool = key(True, "tell at once; false collects until the end of the run")
     include_trace_link: bool = key(True, "name the command that shows the whole story")
     max_message_length: int = key(500, "characters of a message", low=80, high=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Where notices go.  Nothing is sent unless a channel is asked for."""
+
+    desktop: bool = key(False, "show notices on the desktop: notify-send, or osascript on macOS")
+    command: tuple[str, ...] = key(
+        (), "command that gets each notice as JSON on its input", high=100
+    )
+    pass_env: tuple[str, ...] = key(
+        (), "variables, by name or glob, that the command may see", high=100
+    )
+    webhook: str = key("", "address that gets each notice as a signed POST", secret=True)
+    webhook_secret_env: str = key(
+        "YAOKI_WEBHOOK_SECRET", "variable that holds the secret of the signature"
+    )
+    webhook_http: bool = key(False, "allow http to other machines than this one")
+    apprise: tuple[str, ...] = key(
+        (), "addresses of services, for yaoki[apprise]", high=100, secret=True
+    )
+    apprise_env: str = key("", "variable that holds more of them, with blanks between")
+    timeout_s: float = key(10.0, "longest time one channel may take", low=0.001, high=300)
+    events: tuple[str, ...] = key(NOTICES, "what to tell of", low=1, high=100, words=NOTICES)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of the channels that are asked for, as the outbox keeps them."""
+        asked = {
+            "command": self.command,
+            "webhook": self.webhook,
+            "desktop": self.desktop,
+            "apprise": self.apprise or self.apprise_env,
+        }
+        return tuple(name for name, wanted in asked.items() if wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +216,15 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Archive:
+    """When finished runs leave the store; `yaoki prune --dry-run` shows what would."""
+
+    after_days: float = key(7.0, "days a finished run stays", high=36_500)
+    runs_max: int = key(50, "finished runs that stay at most", low=1)
+    runs_kept: int = key(10, "newest finished runs that always stay")
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
     """Where worktrees are made."""
 
@@ -213,11 +246,15 @@ class Settings:
     retry: Retry = field(default_factory=Retry)
     recovery: Recovery = field(default_factory=Recovery)
     escalate: Escalate = field(default_factory=Escalate)
+    notify: Notify = field(default_factory=Notify)
+    budget: Budget = field(default_factory=Budget)
+    archive: Archive = field(default_factory=Archive)
     limits: Limits = field(default_factory=Limits)
     store: StoreSettings = field(default_factory=StoreSettings)
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     agent: tuple[str, ...] = ()
+    planner: tuple[str, ...] = ()
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
@@ -237,6 +274,7 @@ def policy(retry: Retry, limits: Limits, escalate: Escalate) -> Policy:
         total_attempts_max=retry.max_total_attempts,
         deliveries_max=limits.delivery_max,
         landings_max=limits.landings_max,
+        reruns_max=1 if retry.rerun_from_branch else 0,
         rate_limit_wait_max=timedelta(seconds=retry.rate_limit_wait_max_s),
         hints={
             kind: cause.modification_hint

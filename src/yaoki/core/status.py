@@ -15,6 +15,7 @@ class Status(StrEnum):
     ACTIVE = "ACTIVE"
     DONE = "DONE"
     ESCALATED = "ESCALATED"
+    PAUSED = "PAUSED"
     CANCELLED = "CANCELLED"
 
 
@@ -24,6 +25,7 @@ EXIT: Mapping[Status, int] = {
     Status.DONE: 0,
     Status.CANCELLED: 3,
     Status.ESCALATED: 4,
+    Status.PAUSED: 5,
     Status.ACTIVE: 5,
 }
 
@@ -53,3 +55,17 @@ def required_done(tally: Tally) -> bool:
     """Every required task is done or was replaced."""
     settled = {State.DONE, State.REPLACED}
     return all(not n or state in settled for (state, needed), n in tally.items() if needed)
+
+
+def stands_at(run: Run, tally: Tally, *, resting: bool) -> Status:
+    """How this run stands: a pause is seen once what was at work has come to its end."""
+    if run.paused and resting and not run.cancel_wanted:
+        return Status.PAUSED
+    return status(tally, resting=resting, proven=proven(run))
+
+
+def exit_code(run: Run, stands: Status) -> int:
+    """A budget is a limit to wait for or to raise; any other pause waits for a person's word."""
+    if stands is Status.PAUSED and not run.paused.startswith("budget"):
+        return EXIT[Status.ESCALATED]
+    return EXIT[stands]

@@ -140,6 +140,7 @@ def _dataclass_decoder(cls: Any) -> Codec:
 
 _SHARED: Mapping[str, type[Any]] = {"checks": CheckSpec, "agents": AgentSpec}
 _BARE_POLICY = Policy(rules={})
+_BARE = {"name": "", "goal": ""}
 
 
 def spec_to_data(spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
@@ -187,12 +188,19 @@ EVENTS: dict[str, type[Any]] = {
 }
 
 
+_TOLD_WHOLE = (events.RetryDecided, events.EscalateDecided, events.PromptSent, events.Held)
+
+
 def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
     if isinstance(event, events.Note):
         return {key: to_data(held) for key, held in event.data.items()}
     if isinstance(event, events.Submitted):
-        return {"n": event.n, "spec": spec_to_data(event.spec, catalogue)}
-    if isinstance(event, events.RetryDecided | events.EscalateDecided | events.PromptSent):
+        inherited = part_to_data(event, ("parent", "lineage", "counts", "spent_on"))
+        return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
+    if isinstance(event, events.Planned):
+        # Each task stands in a line of its own.
+        event = replace(event, specs=())
+    if isinstance(event, _TOLD_WHOLE):
         # People and tools read these by name, so no field is left out, default or not.
         return {field.name: to_data(getattr(event, field.name)) for field in fields(event)}
     data: dict[str, Any] = to_data(event)
@@ -205,6 +213,7 @@ def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) ->
     if cls is None:
         return events.Note(name, data)
     if cls is events.Submitted:
-        return events.Submitted(data["n"], spec_from_data(data["spec"], catalogue))
+        rest = from_data(events.Submitted, {**data, "spec": _BARE})
+        return replace(rest, spec=spec_from_data(data["spec"], catalogue))
     event: events.Event = from_data(cls, data)
     return event

@@ -1,64 +1,64 @@
-"""When everything rests: `done_when` is proven on the run branch, then the run is summed up.
+"""When nothing of a run can be claimed: every way it may still go on, in order, then its end.
 
-The proof is a task like any other, added once; so it is leased, journalled, explained and answered
-by the same code as all work.
+Each step changes the store in one transaction and says whether something was changed; a kill in
+between finds the same step again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from datetime import timedelta
 
-from yaoki.core.model import DONE_WHEN, Policy, Run, RunId, Spec, State, TaskKind
-from yaoki.core.status import Status, required_done, status
-from yaoki.ports import Clock, Store
+from yaoki.core.model import Run, RunId, State
+from yaoki.core.status import Status, status
+from yaoki.engine.iterating import Iterating
+from yaoki.engine.proofs import Proofs
+from yaoki.engine.recovering import Recovering
+from yaoki.engine.replanning import Replanning
+from yaoki.engine.undoing import Undoing
+from yaoki.ports import Clock, Store, Workspace
 
 
 class Closing:
     """Asked whenever nothing of a run can be claimed."""
 
-    def __init__(self, store: Store, clock: Clock, head: Callable[[Run], str]) -> None:
-        self._store = store
-        self._clock = clock
-        self._head = head
+    def __init__(
+        self,
+        store: Store,
+        workspace: Workspace,
+        clock: Clock,
+        *,
+        timeout: timedelta = timedelta(hours=1),
+        hang: timedelta = timedelta(minutes=10),
+    ) -> None:
+        self._store, self._clock = store, clock
+        self._undoing = Undoing(store, workspace, clock)
+        self._recovering = Recovering(store, workspace, clock)
+        self._replanning = Replanning(store, clock, timeout=timeout, hang=hang)
+        self._proofs = Proofs(store, workspace)
+        self._iterating = Iterating(store, workspace, self._replanning)
 
     def rests(self, run_id: RunId) -> bool:
+        """True when the run has come to its end, or waits for a person."""
         if not self._store.resting(run_id):
             return False
         run = self._store.run(run_id)
-        if self._prove(run):
+        if run.paused and not run.cancel_wanted:
+            return True
+        if not run.cancel_wanted and self._goes_on(run):
             return False
-        self._sum_up(run)
+        self._sum_up(self._store.run(run_id))
         return True
 
-    def _prove(self, run: Run) -> bool:
-        """Add the proof unless it is there, nothing asks for it, or it could not pass anyway."""
-        if not run.done_when or run.cancel_wanted:
-            return False
-        if not required_done(self._store.tally(run.id)):
-            return False
-        name = self._next_proof(run)
-        if not name:
-            return False
-        checks = tuple(run.catalogue.checks[name] for name in run.done_when)
-        policy = run.catalogue.policies.get("default", Policy(rules={}))
-        spec = Spec(
-            name=name,
-            goal="Prove on the run branch that the plan's done_when holds.",
-            kind=TaskKind.CHECK,
-            checks=tuple(replace(check, required=True) for check in checks),
-            policy=policy,
+    def _goes_on(self, run: Run) -> bool:
+        steps = (
+            self._undoing.settle,
+            self._recovering.settle,
+            self._replanning.expire,
+            self._proofs.settle,
+            self._replanning.settle,
+            self._iterating.settle,
         )
-        return bool(self._store.add(run.id, [spec], unless=name))
-
-    def _next_proof(self, run: Run) -> str:
-        """The name of the proof to add; empty when the branch's head is what was proven."""
-        proofs = [row for row in self._store.rows(run.id) if row.name.startswith(DONE_WHEN)]
-        if not proofs:
-            return DONE_WHEN
-        if proofs[-1].landed == self._head(run):
-            return ""
-        return f"{DONE_WHEN}-{len(proofs) + 1}"
+        return any(settle(run) for settle in steps)
 
     def _sum_up(self, run: Run) -> None:
         """Once per end; a run that goes on later is summed up again."""

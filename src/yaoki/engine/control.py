@@ -5,24 +5,25 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.escalate import waivable_names
-from yaoki.core.events import Answered, Event, Undone, UndoRequested
+from yaoki.core.events import Answered, Event, RecallRequested, UndoRequested
 from yaoki.core.graph import downstream
 from yaoki.core.model import (
     Catalogue,
     Choice,
-    Question,
+    Continuous,
     Run,
     RunId,
     Spec,
     State,
     Task,
     TaskId,
+    TaskKind,
 )
-from yaoki.core.status import Status, proven, status
+from yaoki.core.status import Status, stands_at
 from yaoki.errors import NotNow, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
@@ -44,6 +45,12 @@ class Submission:
     base: str
     parallel: int
     priority: int = 0
+    planner: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    budget: Mapping[str, float] = field(default_factory=dict)
+    continuous: Continuous | None = None
+    language: str = "en"
+    approved: bool = False
 
 
 class Control:
@@ -59,6 +66,7 @@ class Control:
         new_id: Callable[[], str],
         settle: Callable[[RunId], object] = lambda _: None,
         mask: Callable[[str], str] = lambda text: text,
+        archived: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._store = store
         self._workspace = workspace
@@ -67,13 +75,15 @@ class Control:
         self._new_id = new_id
         self._settle = settle
         self._mask = mask
+        self._archived = archived
 
     # -------------------------------------------------------------- finding
 
     def find_run(self, text: str = "") -> Run:
         """By id or its beginning; the newest when nothing is named."""
         runs = self._store.runs()
-        if not runs:
+        gone = self._archived(text)
+        if not runs and not gone:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")
         if not text:
             return runs[-1]
@@ -81,11 +91,13 @@ class Control:
         found = found or [run for run in runs if run.id.startswith(text)]
         if len(found) != 1:
             what = "no run" if not found else f"{len(found)} runs"
-            raise Unknown(f"{what} named {text!r}", hint="yaoki status --all")
+            raise Unknown(f"{what} named {text!r}", hint=gone or "yaoki status --all")
         return found[0]
 
     def find_task(self, text: str, run: str = "") -> TaskId:
         """By id, or by number or name in the named or newest run."""
+        if gone := self._archived(text):
+            raise Unknown(f"there is no {text!r} here any more", hint=gone)
         if TASK_ID.fullmatch(text):
             return self._store.task(text).id
         rows = self._store.rows(self.find_run(run).id)
@@ -112,6 +124,12 @@ class Control:
             source=plan.source,
             parallel=plan.parallel,
             priority=plan.priority,
+            planner=plan.planner,
+            chain=plan.chain,
+            budget=plan.budget,
+            continuous=plan.continuous,
+            language=plan.language,
+            approved=plan.approved,
         )
         self._store.submit(run, plan.specs, request)
         self._workspace.open_run(run)
@@ -135,10 +153,15 @@ class Control:
         tally = self._store.tally(run.id)
         if run.cancel_wanted and self._store.resting(run.id):
             return []
-        stands = status(tally, resting=self._store.resting(run.id), proven=proven(run))
+        stands = stands_at(run, tally, resting=self._resting(run))
         if stands is Status.DONE:
             raise NotNow(f"run {run.id} is already DONE", hint=f"yaoki merge {run.id}")
         return self._store.cancel_run(run.id, why)
+
+    def _resting(self, run: Run) -> bool:
+        """Nothing can be claimed, and nothing waits for its re-run or to be taken back."""
+        unsettled = self._store.held(run.id) or self._store.undo_wanted(run.id)
+        return self._store.resting(run.id) and not unsettled
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
         task = self._store.cancel_task(task_id, why)
@@ -187,56 +210,67 @@ class Control:
 
     # -------------------------------------------------------------- undo, merge
 
-    def undo(self, task_id: TaskId) -> Task:
-        """Take landed work back off the run branch; refused while others stand on it."""
+    def undo(self, task_id: TaskId, *, cascade: bool = False) -> Task:
+        """Take landed work back off its branch; what stands on it goes with it only if asked.
+
+        The wish is durable before the branch moves; whoever finds everything at rest acts on it.
+        """
         task = self._store.task(task_id)
         if task.state is not State.DONE:
             raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
-        if task.landed == task.work.onto:
+        if task.landed == task.work.onto or task.spec.kind is TaskKind.PLAN:
             raise NotNow(f"{task.id} landed nothing of its own", hint=f"yaoki why {task.id}")
         run = self._store.run(task.run_id)
         if run.cancel_wanted:
             raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
-        self._refuse_standing(task)
-        strayed = self._workspace.intact(run)
-        if strayed and not task.undo_wanted:
-            raise NotNow(strayed, hint=f"git log --oneline {run.branch}")
-        if not task.undo_wanted:
-            # Durable before the branch moves: a kill in between is seen, and this is repeated.
-            self._store.amend(task_id, lambda _: (UndoRequested(task.landed),))
-        head = self._workspace.undo(run, task.landed, task.id)
-        question = Question(
-            f"{task.spec.name} was undone on {run.branch}. Try again or abort?",
-            (Choice.RETRY, Choice.ABORT),
-        )
-
-        def undone(now: Task) -> Sequence[Event]:
-            if now.state is not State.DONE:
-                raise NotNow(f"{now.id} was undone by somebody else", hint=f"yaoki why {now.id}")
-            return (Undone(head, question),)
-
-        task = self._store.amend(task_id, undone)
-        self._reopen(run.id)
-        return task
-
-    def _refuse_standing(self, task: Task) -> None:
-        needs = self._store.needs(task.run_id)
-        below = set(downstream(task.id, needs))
-        busy = {State.DONE, State.ACTIVE}
-        standing = [r for r in self._store.rows(task.run_id) if r.id in below and r.state in busy]
-        if standing:
+        standing = self._standing(task)
+        if standing and not cascade:
             names = ", ".join(row.name for row in standing[:5])
             raise NotNow(
                 f"{len(standing)} tasks stand on {task.spec.name}: {names}",
-                hint=f"undo them first: yaoki undo {standing[-1].id}",
+                hint=f"take them back as well: yaoki undo {task.id} --cascade",
             )
+        strayed = self._workspace.intact(run)
+        if strayed and not task.undo_wanted:
+            raise NotNow(strayed, hint=f"git log --oneline {run.branch}")
+        self._wish_undo(task, standing)
+        self._reopen(run.id)
+        self._settle(run.id)
+        return self._store.task(task_id)
+
+    def _wish_undo(self, task: Task, standing: Sequence[Row]) -> None:
+        """Those at work are interrupted, their work is kept."""
+        busy = [row.id for row in standing if row.state is State.ACTIVE]
+        why = f"{task.id}, on which it stands, is taken back"
+
+        def recall(now: Task) -> Sequence[Event]:
+            return (RecallRequested(why),) if now.state is State.ACTIVE else ()
+
+        def wish(now: Task) -> Sequence[Event]:
+            return () if now.undo_wanted else (UndoRequested(now.landed),)
+
+        self._store.amend_all([(task.id, wish), *((one, recall) for one in busy)])
+
+    def _standing(self, task: Task) -> list[Row]:
+        needs = self._store.needs(task.run_id)
+        below = set(downstream(task.id, needs))
+        busy = {State.DONE, State.ACTIVE}
+        return [r for r in self._store.rows(task.run_id) if r.id in below and r.state in busy]
+
+    # -------------------------------------------------------------- pauses
+
+    def go(self, run: Run, words: str = "") -> Run:
+        """A person's yes to a paused run; of a budget, as much again is granted."""
+        now = self._store.unpause(run.id, self._mask(words)[:WORDS_MAX])
+        self._reopen(run.id)
+        return now
 
     def merge(
         self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
     ) -> Merged:
         """Move the base branch to the run branch; never with conflicts, never in a checkout."""
         tally = self._store.tally(run.id)
-        stands = status(tally, resting=self._store.resting(run.id), proven=proven(run))
+        stands = stands_at(run, tally, resting=self._resting(run))
         if stands is not Status.DONE and not partial:
             raise NotNow(
                 f"run {run.id} is {stands.value}, so not all of it is proven",
@@ -244,7 +278,10 @@ class Control:
                 f"yaoki merge {run.id} --partial",
             )
         rows = self._store.rows(run.id)
-        lost = self._workspace.lacks(run, [row.landed for row in rows if row.landed])
+        # What subtasks landed comes onto the run branch with their group.
+        waiting = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed}
+        own = [row.landed for row in rows if row.landed and row.parent not in waiting]
+        lost = self._workspace.lacks(run, own)
         if lost:
             names = ", ".join(row.name for row in rows if row.landed in lost)
             raise NotNow(
@@ -278,6 +315,8 @@ class Control:
         for row in self._leftover(run):
             task = self._store.task(row.id)
             try:
+                if task.spec.kind is TaskKind.GROUP:
+                    self._workspace.close_line(run, task.id)
                 self._workspace.release(task)
             except WorkspaceError as warned:
                 self._store.note(run.id, "WARNING", {"message": warned.sentence}, row.id)

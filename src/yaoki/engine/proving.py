@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.baseline import KNOWN, command_key, weigh
+from yaoki.core.baseline import KNOWN, command_key, unmatched, weigh
 from yaoki.core.change import Claims
-from yaoki.core.model import DONE_WHEN, CheckSpec, Finding, Item, Outcome, Run, Task, TaskKind
-from yaoki.core.scope import outside
+from yaoki.core.integrity import NAME as WEAKER
+from yaoki.core.integrity import counted, fewer
+from yaoki.core.model import (
+    DONE_WHEN,
+    CheckSpec,
+    Finding,
+    Outcome,
+    Run,
+    Task,
+    TaskKind,
+)
 from yaoki.engine.hold import Hold
+from yaoki.engine.own_findings import aimless, built_in, unfit
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
 Facts = Mapping[str, Any]
+# Checks that start a program, which could change something.
+RUNNING = frozenset({"command", "judge", "python"})
 
 
 class Proving:
@@ -30,7 +42,7 @@ class Proving:
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
     ) -> tuple[Finding, ...]:
         """Everything that was found; what goes too far is not checked any further."""
-        strayed = tuple(_built_in(task, candidate)) or self._criteria(task, candidate)
+        strayed = tuple(built_in(task, candidate)) or self._criteria(task, candidate)
         if strayed:
             return strayed
         checked = tuple(self._checked(run, task, candidate, home, hold))
@@ -46,12 +58,15 @@ class Proving:
         said = task.work.exit.said if task.work.exit else ""
         claims = Claims(said=said, changed=False, checks_passed=False, kind=task.spec.kind)
         judged = self._quality.judge((), claims, exists=lambda _: True)
-        wanted = {"Q5", "Q6"}.intersection(task.spec.quality)
-        return tuple(f for f in judged if f.check in wanted and f.check not in task.waivers)
+        wanted = {"Q5", "Q6"}.intersection(task.spec.quality).difference(task.waivers)
+        # They are told beside "nothing was changed".
+        short = ((f, f.message.removeprefix("nothing was changed, and ")) for f in judged)
+        return tuple(replace(f, message=words) for f, words in short if f.check in wanted)
 
     def _criteria(self, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
         """The quality of the change itself, before any command is asked about it."""
-        if task.spec.kind is TaskKind.CHECK or not candidate.changed:
+        # The subtasks of a group were judged one by one.
+        if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP} or not candidate.changed:
             return ()
         changes = self._workspace.changes(candidate.onto, candidate.commit)
         worktree = Path(task.work.worktree)
@@ -88,36 +103,77 @@ class Proving:
                 continue
             facts = {**fixed, "findings": tuple(told)}
             finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
-            finding = self._only_looked(task, finding, facts)
+            if finding.fault:
+                hold.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
             told.append(finding)
             yield finding
             if not finding.settled:
                 return
+            less = self._fewer(task, spec, finding, home / f"{n}-{spec.name}", facts, hold)
+            if less is not None:
+                yield less
+                return
+        yield from self._aims(run, task, told, home, {**fixed, "findings": ()}, hold)
 
     def _weighed(
         self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
     ) -> Finding:
-        """A failure is looked at twice, and held against the base if the check is a guard."""
-        finding = self._check(task, spec, folder, facts, hold)
-        if finding.outcome is not Outcome.FAILED or hold.why():
-            return finding
+        """A failure is looked at twice, and held against the base if the check is a guard.
+
+        Each look is at the same tree: what the one before left, ignored files and all, is gone.
+        """
+        runs = spec.type == "command"
+        before = self._workspace.ignored(task) if runs else frozenset()
+        finding = self._looked(task, spec, folder, facts, hold)
+        if finding.outcome is Outcome.FAILED and not hold.why():
+            finding = self._again(task, spec, folder, facts, hold, (finding, before))
+        if runs and finding.outcome in {Outcome.FAILED, Outcome.BROKEN}:
+            self._workspace.put_back(task, facts["commit"], before)
+        return finding
+
+    def _again(
+        self,
+        task: Task,
+        spec: CheckSpec,
+        folder: Path,
+        facts: Facts,
+        hold: Hold,
+        seen: tuple[Finding, frozenset[str]],
+    ) -> Finding:
+        finding, before = seen
         if spec.rerun and spec.type == "command":
-            again = self._check(task, spec, folder.with_name(f"{folder.name}-again"), facts, hold)
+            self._workspace.put_back(task, facts["commit"], before)
+            again = self._looked(task, spec, folder.with_name(f"{folder.name}-again"), facts, hold)
             if again.outcome is Outcome.PASSED:
                 words = f"flaky: failed, then passed on the same commit ({finding.message})"
                 return replace(finding, outcome=Outcome.FLAKY, message=words)
         if spec.baseline != KNOWN or hold.why():
             return finding
-        return weigh(finding, self._baseline(task, spec, folder, facts, hold), task.spec.fixes)
+        self._workspace.put_back(task, facts["commit"], before)
+        base = self._baseline(task, spec, folder, facts, hold, facts["onto"])
+        return weigh(finding, base, task.spec.fixes)
 
-    def _only_looked(self, task: Task, finding: Finding, facts: Facts) -> Finding:
-        """A check that changes files proves nothing of the commit, and must not serve the next."""
+    def _looked(
+        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
+    ) -> Finding:
+        """One look, that must have been no more than a look.
+
+        A check that changes files proves nothing of the commit, and must not serve the next one.
+        The plan or the judge is to blame for that, never the agent whose work it looked at.
+        """
+        strict, runs = spec.type == "judge", spec.type in RUNNING
+        marks = self._workspace.marks(task, strict=strict) if runs else {}
+        finding = self._check(task, spec, folder, facts, hold)
+        now = self._workspace.marks(task, strict=strict) if runs else {}
+        touched = sorted(name for name in {*marks, *now} if marks.get(name) != now.get(name))
         changed = self._workspace.settle(task, facts["commit"])
-        if not changed or finding.outcome not in {Outcome.PASSED, Outcome.FLAKY}:
-            return finding
-        words = f"the check itself changed files, so it proves nothing: {', '.join(changed[:5])}"
-        items = tuple(Item(path, "changed by the check") for path in changed)
-        return replace(finding, outcome=Outcome.FAILED, message=words, items=items)
+        good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
+        if touched:
+            return unfit(finding, "what it must leave alone changed while it ran", touched)
+        if changed and good:
+            words = "the check itself changed files, so it proves nothing"
+            return unfit(finding, words, changed)
+        return finding
 
     def _check(
         self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
@@ -126,19 +182,70 @@ class Proving:
         return self._checker.check(spec, place, folder, facts=facts, stop=lambda: bool(hold.why()))
 
     def _baseline(
-        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
+        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold, onto: str
     ) -> Finding:
-        """What the check says of the run branch without this task; run once per commit."""
-        onto, key = facts["onto"], command_key(spec)
+        """What the check says of a commit without this task; run once per commit."""
+        key = command_key(spec)
         kept = self._baselines.baseline(onto, key)
         if kept is not None:
             return kept
+        before = self._workspace.ignored(task)
         self._workspace.visit(task, onto)
         base = self._check(task, spec, folder.with_name(f"{folder.name}-base"), facts, hold)
-        self._workspace.visit(task, facts["commit"])
+        self._workspace.put_back(task, facts["commit"], before)
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.keep_baseline(onto, key, base)
         return base
+
+    def _fewer(
+        self,
+        task: Task,
+        spec: CheckSpec,
+        finding: Finding,
+        folder: Path,
+        facts: Facts,
+        hold: Hold,
+    ) -> Finding | None:
+        """A green check that runs fewer tests than it did without this task; None when it does not.
+
+        What passed here is the base of whatever builds on this commit, so nobody asks again.
+        """
+        change = task.spec.kind not in {TaskKind.CHECK, TaskKind.GROUP} and facts["changed"]
+        if not change or not counted(finding):
+            return None
+        if finding.outcome is Outcome.PASSED and KNOWN not in finding.params:
+            self._baselines.keep_baseline(facts["commit"], command_key(spec), finding)
+        if task.spec.allow_weaker_tests or WEAKER in task.waivers or hold.why():
+            return None
+        return fewer(finding, self._baseline(task, spec, folder, facts, hold, facts["onto"]))
+
+    def _aims(
+        self,
+        run: Run,
+        task: Task,
+        told: Sequence[Finding],
+        home: Path,
+        facts: Facts,
+        hold: Hold,
+    ) -> Iterator[Finding]:
+        """What the task is to mend must have failed somewhere, else a wrong name would pass.
+
+        Asked only where failures of the base were let pass: where all is green, so is the aim.
+        """
+        passed = next((finding for finding in told if KNOWN in finding.params), None)
+        if passed is None or not task.spec.fixes:
+            return
+        guards = [spec for spec in task.spec.checks if spec.baseline == KNOWN]
+        bases: list[Finding] = []
+        # The run branch may hold the mended test already, so the run's own base counts as well.
+        for commit in dict.fromkeys((facts["onto"], run.base)):
+            for spec in guards:
+                if unmatched(task.spec.fixes, bases) and not hold.why():
+                    folder = home / f"aims-{spec.name}-{commit[:12]}"
+                    bases.append(self._baseline(task, spec, folder, facts, hold, commit))
+        lost = unmatched(task.spec.fixes, bases)
+        if lost and not hold.why():
+            yield aimless(passed, lost, bases)
 
     @staticmethod
     def _reported(task: Task, candidate: Candidate) -> Finding:
@@ -147,7 +254,9 @@ class Proving:
         written = exit_.report_bytes if exit_ else 0
         if exit_ is not None and exit_.clean and (written or candidate.changed):
             return Finding("report", Outcome.PASSED, message=f"{written} bytes of report")
-        why = "no report was written" if not written else "the agent did not come to its own end"
+        how = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
+        clean = exit_ is None or exit_.clean
+        why = "no report was written" if clean else f"the agent did not come to its own end{how}"
         return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
 
 
@@ -182,35 +291,3 @@ def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> d
         "merged": True,
         "pushed": pushed,
     }
-
-
-def _built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
-    """What must hold of any change, whatever the plan checks.
-
-    Only failures are findings here: that nothing was deleted proves nothing.
-    """
-    if candidate.markers and "conflict-markers" not in task.waivers:
-        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
-    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
-    if strays and "scope" not in task.waivers:
-        found = _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
-        params = {"outsideFiles": list(strays[:100]), "scope": list(task.spec.scope)}
-        yield replace(found, params=params)
-    too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
-    allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
-    if too_many and not allowed:
-        words = f"{candidate.deleted} of {candidate.tracked} tracked files deleted"
-        numbers = {"deleted": candidate.deleted, "tracked": candidate.tracked}
-        yield Finding(
-            "mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words, params=numbers
-        )
-
-
-def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:
-    return Finding(
-        name,
-        Outcome.FAILED,
-        pattern=pattern,
-        message=f"{words}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
-        items=tuple(Item(path, words) for path in paths),
-    )

@@ -9,7 +9,22 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.core.events import (
+from yaoki.core.events import PromptSent
+from yaoki.core.model import (
+    DONE_WHEN,
+    AgentExit,
+    Failure,
+    Kind,
+    Run,
+    Spec,
+    Task,
+    TaskId,
+    TaskKind,
+    Verdict,
+)
+from yaoki.core.prompt import Prompt, clip_bytes, compose
+from yaoki.core.reports import (
+    Blame,
     Conflicted,
     Faulted,
     Interrupted,
@@ -17,14 +32,13 @@ from yaoki.core.events import (
     Lost,
     Moved,
     Prepared,
-    PromptSent,
     Report,
     Verified,
     Worked,
 )
-from yaoki.core.model import AgentExit, Failure, Kind, Run, Spec, Task, Verdict
-from yaoki.core.prompt import Prompt, clip_bytes, compose
+from yaoki.engine.blaming import Blaming
 from yaoki.engine.hold import Hold, Superseded
+from yaoki.engine.planning import PlanStages
 from yaoki.engine.proving import Proving
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (
@@ -35,6 +49,7 @@ from yaoki.ports import (
     Launch,
     Look,
     Order,
+    Planning,
     Processes,
     Quality,
     Telling,
@@ -89,6 +104,8 @@ class Stages:
         baselines: Baselines,
         quality: Quality,
         room: Callable[[], Room],
+        planning: Planning,
+        movable: Callable[[TaskId], bool] = lambda _: True,
     ) -> None:
         self._workspace = workspace
         self._processes = processes
@@ -97,6 +114,8 @@ class Stages:
         self._telling = telling
         self._settings = settings
         self._proving = Proving(workspace, checker, baselines, quality)
+        self._blaming = Blaming(workspace, checker, movable)
+        self._planning = PlanStages(workspace, planning)
         self._room = room
 
     def folder(self, task: Task, attempt: int) -> Path:
@@ -115,6 +134,9 @@ class Stages:
             return Faulted(strayed, transient=False)
         attempt = task.attempt + 1
         place = self._workspace.prepare(run, task, attempt)
+        if task.rerun and not (place.base and self._workspace.holds(run, place.base)):
+            words = f"the re-run was to start on {run.branch}, not at {place.base[:12]}"
+            return Faulted(words, transient=True)
         if place.fresh or not self._is_set_up(task, place.worktree):
             fault = self._set_up(task, attempt, place.worktree, hold)
             if fault is not None:
@@ -129,7 +151,14 @@ class Stages:
             snapshot=snapshot,
             warning=warning,
             guards=self._workspace.guards(),
+            head=self._gathered(run, task),
         )
+
+    def _gathered(self, run: Run, task: Task) -> str:
+        """Of a group: what its subtasks landed on its branch; that is its work."""
+        if task.spec.kind is not TaskKind.GROUP:
+            return ""
+        return self._workspace.head(self._workspace.open_line(run, task.id))
 
     def _preflight(self, task: Task) -> Faulted | None:
         """Before any agent call, and at no cost in attempts."""
@@ -210,6 +239,8 @@ class Stages:
     def work(self, run: Run, task: Task, hold: Hold) -> Report:
         if task.take_over:
             return self._kept(run, task, AgentExit(code=0))
+        if task.spec.fill is not None and task.agent is None:
+            return Worked(AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree)
         folder = self.folder(task, task.attempt)
         look = self._processes.look(folder)
         if look.phase == "absent":
@@ -219,7 +250,7 @@ class Stages:
                 return Lost("the attempt was started on another machine, which is gone")
             if task.work.started:
                 return Lost("the agent was started, and nothing is left of its folder")
-            self._start(task, folder, hold)
+            self._start(run, task, folder, hold)
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
             self._workspace.keep(run, task)
@@ -229,9 +260,12 @@ class Stages:
         look = self._wait(folder, hold, lambda: self._idles(agent, folder))
         return self._after(run, task, folder, look, agent)
 
-    def _start(self, task: Task, folder: Path, hold: Hold) -> None:
+    def _start(self, run: Run, task: Task, folder: Path, hold: Hold) -> None:
         assert task.agent is not None, f"{task.id} has no agent"
-        prompt, told = self.prompt(task)
+        context = self._planning.context(run) if task.spec.fill else ""
+        agent = self._find_agent(task.agent.preset)
+        session = task.session if agent.resumes(task.agent) else ""
+        prompt, told = self.prompt(task, context, known=bool(session))
         order = Order(
             task_id=task.id,
             attempt=task.attempt,
@@ -245,13 +279,16 @@ class Stages:
             lease=self._settings.lease,
             output_bytes_max=self._settings.output_bytes_max,
             environment={"YAOKI_TASK_NAME": task.spec.name, "YAOKI_RUN": task.run_id},
+            session=session,
         )
-        self._processes.start(folder, self._find_agent(task.agent.preset).launch(order))
+        self._processes.start(folder, agent.launch(order))
         hold.record(replace(told, bytes=len(prompt.text.encode())))
         if prompt.fault or told.fault:
             hold.note("PROMPT_FAULT", {"fault": prompt.fault or told.fault})
 
-    def prompt(self, task: Task) -> tuple[Prompt, PromptSent]:
+    def prompt(
+        self, task: Task, context: str = "", *, known: bool = False
+    ) -> tuple[Prompt, PromptSent]:
         """The words for the next attempt, and where those about its failure come from."""
         said: list[Told] = []
 
@@ -259,7 +296,7 @@ class Stages:
             said.append(self._telling(task.spec).tell(failure, hints))
             return said[-1].text
 
-        made = compose(task, tell)
+        made = compose(task, tell, context, known=known)
         told = said[-1] if said else None
         feedback = task.feedback
         sent = PromptSent(
@@ -324,7 +361,17 @@ class Stages:
 
     # -------------------------------------------------------------- verify
 
+    def line(self, run: Run, task: Task) -> Run:
+        """The run, seen from the branch that this task lands on."""
+        if not task.parent:
+            return run
+        # Whoever submitted the run may have died before its branch was made.
+        self._workspace.open_run(run)
+        return self._workspace.open_line(run, task.parent)
+
     def verify(self, run: Run, task: Task, hold: Hold) -> Report:
+        if task.spec.kind is TaskKind.PLAN:
+            return self._planning.verify(run, task, self.folder(task, task.attempt))
         strayed = self._workspace.intact(run)
         if strayed:
             # Somebody else moved the branch: what would be proven on it is not what was landed.
@@ -343,12 +390,26 @@ class Stages:
             changed = ("(already on the run branch)",)
         if hold.why() == "lost":
             raise Superseded
-        return Verified(Verdict(findings), candidate.commit, candidate.onto, changed)
+        verdict = Verdict(findings)
+        blame = self._blame(run, task, verdict, hold)
+        return Verified(verdict, candidate.commit, candidate.onto, changed, blame)
+
+    def _blame(self, run: Run, task: Task, verdict: Verdict, hold: Hold) -> Blame | None:
+        """Only where several landings are proven together; else the work itself is to blame."""
+        proof = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(DONE_WHEN)
+        group = task.spec.kind is TaskKind.GROUP
+        if verdict.passed or hold.why() or not (proof or group):
+            return None
+        line = self._workspace.open_line(run, task.id) if group else run
+        home = self.folder(task, task.attempt) / "blame"
+        return self._blaming.find(line, task, verdict, home, hold)
 
     # -------------------------------------------------------------- land
 
     def land(self, run: Run, task: Task, hold: Hold) -> Report:
         commit, onto = task.work.proven, task.work.onto
+        if task.spec.kind is TaskKind.PLAN:
+            return self._planning.land(run, task, self.folder(task, task.attempt))
         if commit != onto and self._workspace.holds(run, commit):
             return LandedOn(commit, already=True)
         if task.cancel_wanted:
@@ -360,13 +421,25 @@ class Stages:
             return LandedOn(commit, already=commit == onto)
         return Moved(head)
 
-    def release(self, task: Task) -> str:
+    def release(self, run: Run, task: Task) -> str:
         """Remove the worktree of finished work; a failure only warns."""
         try:
+            # In this order: a worktree that is still there tells a sweep to close the line, too.
+            if task.spec.kind is TaskKind.GROUP:
+                self._workspace.close_line(run, task.id)
             self._workspace.release(task)
         except WorkspaceError as error:
             return f"the worktree stays: {error.sentence}"
         return ""
+
+
+def _fill_by_hand(task: Task) -> str:
+    fill = task.spec.fill
+    phase = fill.phase if fill else ""
+    return (
+        f"No planner is set, so a person fills {phase or task.spec.name}: "
+        f"yaoki plan submit --phase {phase or task.spec.name} FILE"
+    )
 
 
 def _identity(folder: Path) -> str:

@@ -10,15 +10,9 @@ from datetime import timedelta
 from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
-from yaoki.core.events import (
-    Event,
-    Faulted,
-    Interrupted,
-    LandedOn,
-    Released,
-    Report,
-)
+from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
+from yaoki.core.reports import Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import Moment, decide
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.stages import Stages
@@ -86,8 +80,8 @@ class Worker:
                 task = self._step(run, task, task.lease, hold)
         except (LeaseLost, Superseded):
             return None
-        if task.state in {State.DONE, State.CANCELLED}:
-            self._clean(task)
+        if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
+            self._clean(run, task)
         return task
 
     def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
@@ -113,8 +107,11 @@ class Worker:
         if task.cancel_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
             return Interrupted("cancelled by a person", ref=task.work.head)
+        if task.recall_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
+            self._stages.end_leftovers(task)
+            return Interrupted("what it stands on is taken back", ref=task.work.head)
         try:
-            return self._pieces[task.stage](run, task, hold)
+            return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)
         except GitFailed as failed:
@@ -136,8 +133,8 @@ class Worker:
         now = self._clock.now()
         return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), self._clock.chance())
 
-    def _clean(self, task: Task) -> None:
-        warning = self._stages.release(task)
+    def _clean(self, run: Run, task: Task) -> None:
+        warning = self._stages.release(run, task)
         if warning:
             self._note(task, "WARNING", {"message": warning})
 

@@ -21,6 +21,18 @@ NOTHING = Known()
 
 def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
     """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
+    return parse_plan(_text_of(path), str(path), settings, known)
+
+
+def read_document(path: Path) -> tuple[Any, list[str]]:
+    """Plain data of a YAML or JSON file, and what is wrong with it as it stands."""
+    from yaoki.plan.source import read
+
+    data, defects = read(_text_of(path), str(path))
+    return data, list(defects.lines())
+
+
+def _text_of(path: Path) -> str:
     from yaoki.plan.source import BYTES_MAX
 
     try:
@@ -32,28 +44,32 @@ def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
     if len(raw) > BYTES_MAX:
         raise _refused(str(path), [f"{path}: more than the limit of {BYTES_MAX} bytes"])
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = raw.count(b"\n", 0, fault.start) + 1
         column = fault.start - raw.rfind(b"\n", 0, fault.start)
         defect = f"{path}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
         raise _refused(str(path), [defect]) from fault
-    return parse_plan(text, str(path), settings, known)
 
 
 def parse_plan(text: str, name: str, settings: Settings, known: Known = NOTHING) -> Plan:
-    """The plan in a text, native or a steps registry; `name` stands before each defect."""
+    """The plan in a text, native, a steps registry, or by its name a playbook; `name` stands
+    before each defect.
+    """
     from yaoki.plan.build import build
     from yaoki.plan.native import read_native
+    from yaoki.plan.playbook import is_markdown, read_markdown, read_playbook
     from yaoki.plan.registry import read_registry, recognised
     from yaoki.plan.source import read
 
-    raw, defects = read(text, name)
+    markdown = is_markdown(name)
+    raw, defects = read_markdown(text, name) if markdown else read(text, name)
     if raw is None and not defects.found:
         defects.note((), "the plan is empty", (1, 1))
     if raw is None:
         raise _refused(name, defects.lines(), len(defects.found))
-    form = read_registry if recognised(raw) else read_native
+    foreign = read_playbook if markdown else read_registry
+    form = foreign if markdown or recognised(raw) else read_native
     made = form(raw, settings, defects, known)
     prompts = known.prompts(made.asked)
     below = made.draft.below

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from pydantic import BaseModel
+
 from yaoki.core.model import (
     AgentSpec,
     Catalogue,
     CheckSpec,
+    Continuous,
+    Fill,
     OnFailure,
     Policy,
     Spec,
@@ -24,6 +28,7 @@ from yaoki.plan.value import Plan
 # Every other check is a command.
 WAYS = ("file", "git", "judge", "python")
 CHECK_TIMEOUT = timedelta(minutes=10)
+PLAN_RETRIES = 2
 _OVERRIDES = ("retry", "max_iterations", "budget")
 
 
@@ -39,7 +44,22 @@ def build(draft: Draft, source: str) -> Plan:
         source=source,
         priority=draft.plan.priority,
         language=_language(draft),
+        planner=tuple(draft.planners),
+        chain=tuple(draft.plan.agent or draft.settings.agent),
+        budget=_given(draft.plan.budget),
+        continuous=_continuous(draft),
     )
+
+
+def _given(budget: BaseModel) -> dict[str, float]:
+    return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
+
+
+def _continuous(draft: Draft) -> Continuous | None:
+    asked = draft.plan.continuous
+    if not draft.plan.given("continuous"):
+        return None
+    return Continuous(asked.max_iterations, asked.max_failures, asked.pause_on_failure)
 
 
 def _language(draft: Draft) -> str:
@@ -48,7 +68,7 @@ def _language(draft: Draft) -> str:
 
 def _checks(draft: Draft) -> dict[str, CheckSpec]:
     """The checks in use, in the order in which they were declared."""
-    used = set(draft.plan.done_when)
+    used = set(draft.checks) if draft.open_ended else set(draft.plan.done_when)
     for placed in draft.tasks:
         used.update(draft.checks_of(placed.task))
     return {name: _judged(draft, name, c) for name, c in draft.checks.items() if name in used}
@@ -62,6 +82,8 @@ def _judged(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
 
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
     used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
+    used.update((*draft.planners, *draft.plan.agent, *draft.settings.agent))
+    used = set(draft.agents) if draft.open_ended else used
     used.update(check.agent.name for check in _checks(draft).values() if check.agent)
     return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
 
@@ -135,7 +157,7 @@ def _spec(
         required=task.required,
         timeout=timeout_of(draft, task),
         hang=hang_of(draft, task),
-        policy=catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"]),
+        policy=_policy(task, catalogue),
         setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
@@ -143,11 +165,44 @@ def _spec(
         quality=tuple(task.quality if task.given("quality") else draft.plan.quality),
         phase=placed.phase,
         language=_language(draft),
-        budget={"attempts": float(task.budget.attempts)} if task.budget.attempts else {},
+        budget={**draft.settings.budget.task, **_given(task.budget)},
+        group=placed.group,
+        atomic=task.atomic,
+        partial=_partial(draft, task),
+        fill=_fill(placed),
+    )
+
+
+def _policy(task: TaskModel, catalogue: Catalogue) -> Policy:
+    """A planner's bad answer goes back at most twice."""
+    usual = catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"])
+    if task.kind != "plan":
+        return usual
+    most = min(usual.content_retries_max, PLAN_RETRIES)
+    return replace(usual, content_retries_max=most, reruns_max=0)
+
+
+def _partial(draft: Draft, task: TaskModel) -> bool:
+    if task.kind != "group" or task.atomic:
+        return False
+    return task.partial if task.given("partial") else draft.settings.recovery.partial_commit_enabled
+
+
+def _fill(placed: Placed) -> Fill | None:
+    task = placed.task
+    if task.kind != "plan":
+        return None
+    deferred = task.id == f"fill-{placed.phase}"
+    return Fill(
+        role="phase" if deferred else "task",
+        phase=placed.phase,
+        tasks_max=task.constraints.max_tasks,
+        kinds=tuple(TaskKind(kind) for kind in task.constraints.kinds),
+        deadline=task.deadline,
     )
 
 
 def _chain(draft: Draft, task: TaskModel, catalogue: Catalogue) -> tuple[AgentSpec, ...]:
-    if task.kind == "check":
+    if task.kind in {"check", "group"}:
         return ()
     return tuple(catalogue.agents[name] for name in draft.chain_of(task))

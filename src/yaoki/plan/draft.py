@@ -7,9 +7,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from yaoki.core.planner import goal_of
 from yaoki.core.settings import Settings
 from yaoki.plan.defects import Defects, Path
-from yaoki.plan.model import AgentModel, CheckModel, PlanModel, TaskModel
+from yaoki.plan.model import AgentModel, CheckModel, PhaseModel, PlanModel, TaskModel
 from yaoki.plan.shape import Model, shaped
 from yaoki.plan.value import Asked, Plan
 
@@ -22,6 +23,7 @@ class Placed:
     task: TaskModel
     phase: str = ""
     final: bool = False
+    group: str = ""
     # Where another format has a key of ours.
     spelt: Mapping[str, Path] = field(default_factory=dict)
 
@@ -64,13 +66,25 @@ class Draft:
                 self.defects.add((*path, index), f"{word!r} is named twice")
             seen.add(word)
 
+    @property
+    def open_ended(self) -> bool:
+        """May tasks come that nobody has written yet?  They may use every check and agent."""
+        planning = any(placed.task.kind == "plan" for placed in self.tasks)
+        return planning or bool(self.planners)
+
+    @property
+    def planners(self) -> list[str]:
+        return self.plan.planner or list(self.settings.planner)
+
     def checks_of(self, task: TaskModel) -> Sequence[str]:
         """The checks a task names, or every check of the plan, or else of the settings."""
-        if task.given("checks"):
+        if task.given("checks") or task.kind == "plan":
             return task.checks
         return tuple(self.plan.checks or self.checks)
 
     def chain_of(self, task: TaskModel) -> list[str]:
+        if task.kind == "plan":
+            return task.agent or self.planners
         return task.agent or self.plan.agent or list(self.settings.agent)
 
 
@@ -129,9 +143,33 @@ def _shaped_all(
 def _placed(plan: PlanModel) -> Iterator[Placed]:
     """Every task with its place; they are numbered in the order of the file, final ones last."""
     for n, task in enumerate(plan.tasks):
-        yield Placed(("tasks", n), task, task.phase)
+        yield from _with_subtasks(Placed(("tasks", n), task, task.phase))
     for p, phase in enumerate(plan.phases):
         for n, task in enumerate(phase.tasks):
-            yield Placed(("phases", p, "tasks", n), task, phase.id)
+            yield from _with_subtasks(Placed(("phases", p, "tasks", n), task, phase.id))
+        if phase.deferred and phase.id:
+            yield Placed(("phases", p), _filling(plan, phase), phase.id)
     for n, task in enumerate(plan.final_tasks):
-        yield Placed(("final_tasks", n), task, final=True)
+        yield from _with_subtasks(Placed(("final_tasks", n), task, final=True))
+
+
+def _with_subtasks(placed: Placed) -> Iterator[Placed]:
+    yield placed
+    if placed.task.kind == "group":
+        for n, task in enumerate(placed.task.tasks):
+            path = (*placed.path, "tasks", n)
+            yield Placed(path, task, placed.phase, placed.final, placed.task.id)
+
+
+def _filling(plan: PlanModel, phase: PhaseModel) -> TaskModel:
+    """The task that fills a deferred phase; whoever needs the phase needs it and what it makes."""
+    given: dict[str, Any] = {
+        "id": f"fill-{phase.id}",
+        "goal": goal_of("phase", phase.goal or plan.goal, phase.id),
+        "kind": "plan",
+        "constraints": phase.constraints,
+        "deadline": phase.deadline,
+        **({"agent": phase.agent} if phase.agent else {}),
+    }
+    # Made of parts that were read already: their spellings are not asked for again.
+    return TaskModel.model_construct(set(given), **given)

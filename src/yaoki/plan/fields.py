@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from yaoki.core.settings import SECONDS_MAX
+from yaoki.core.keys import SECONDS_MAX
 
 REGEX_MAX = 1_000
 _WORDS = {"type": "array", "items": {"type": "string"}}

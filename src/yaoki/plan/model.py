@@ -6,12 +6,22 @@ Nothing is optional in the sense of null: a key is given, or it is left out.
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib.metadata import entry_points
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
+from yaoki.core.budget import MONEY_MAX, TOKENS_MAX
+from yaoki.core.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.nearest import did_you_mean
-from yaoki.core.settings import MILLISECONDS_MAX, RETRIES_MAX, RETRYABLE
+from yaoki.core.settings import RETRYABLE
 from yaoki.plan.fields import (
     Argv,
     Branch,
@@ -27,36 +37,38 @@ from yaoki.plan.fields import (
 )
 
 PRIORITY_MAX = 1_000_000
+# `command` is any command line; the others are called as their descriptions say.
+PRESETS = (
+    "command",
+    "scripted",
+    "aider",
+    "claude",
+    "cline",
+    "codex",
+    "continue",
+    "gemini",
+    "gptme",
+    "mini-swe-agent",
+    "opencode",
+    "openhands",
+    "pi",
+    "qwen",
+    "vibe",
+)
 NONE = timedelta(0)
 
 
-def known_kind(value: Any) -> Any:
-    if value in ("plan", "group"):
-        raise refusal(
-            f"kind {value!r} needs tasks that are made during a run, which this version cannot; "
-            "use change, report or check"
-        )
-    return value
-
-
 def known_preset(value: Any) -> Any:
-    if isinstance(value, str) and value not in ("command", "scripted"):
-        near = did_you_mean(value, ("command", "scripted"))
-        raise refusal(
-            f"unknown preset {value!r}{near}; this version has 'command' (any command line, given "
-            "by command:) and 'scripted'"
-        )
-    return value
-
-
-def known_budget(value: Any) -> Any:
-    for name in value if isinstance(value, dict) else ():
-        if name in ("money", "tokens", "seconds"):
-            raise refusal(
-                f"this version cannot enforce a budget of {name}; "
-                "use attempts here, or timeout: on the task"
-            )
-    return value
+    """Built in, described, or brought by an installed package."""
+    if not isinstance(value, str) or value in PRESETS:
+        return value
+    installed = {entry.name for entry in entry_points(group="yaoki.agents")}
+    if value in installed:
+        return value
+    names = (*PRESETS, *sorted(installed))
+    raise refusal(
+        f"unknown preset {value!r}{did_you_mean(value, names)}; there are {', '.join(names)}"
+    )
 
 
 class Strict(BaseModel):
@@ -106,13 +118,54 @@ class BudgetModel(Strict):
     """What one task may use up."""
 
     attempts: int = Field(0, ge=1, le=1_000, description="failed attempts, all kinds together")
+    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
+    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
+    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
+
+
+class RunBudgetModel(Strict):
+    """What one run may use up; at the limit it pauses and asks."""
+
+    attempts: int = Field(0, ge=1, le=1_000_000, description="agent runs")
+    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
+    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
+    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
+    wall_s: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds from its beginning")
+
+
+Made = Literal["change", "report", "check"]
+
+
+def all_made() -> list[Made]:
+    return ["change", "report", "check"]
+
+
+class ConstraintsModel(Strict):
+    """What a planner may answer."""
+
+    max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
+    kinds: list[Made] = Field(
+        default_factory=all_made,
+        min_length=1,
+        description="kinds of tasks it may make",
+    )
+
+
+class ContinuousModel(Strict):
+    """Execute, commit, evaluate, decide, again and again."""
+
+    max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
+    pause_on_failure: bool = Field(True, description="ask a person after a failed iteration")
+    max_failures: int = Field(3, ge=1, le=1_000, description="failed iterations in a row")
 
 
 class AgentModel(Strict):
     """How to call one agent."""
 
-    preset: Annotated[Literal["command", "scripted"], BeforeValidator(known_preset)] = Field(
-        "command", description="command: any command line; scripted: for rehearsals"
+    preset: Annotated[str, BeforeValidator(known_preset)] = Field(
+        "command",
+        description="command: any command line; scripted: for rehearsals; or a known agent",
+        json_schema_extra={"anyOf": [{"enum": list(PRESETS)}, {"type": "string"}]},
     )
     command: Command = Field(
         [],
@@ -120,16 +173,24 @@ class AgentModel(Strict):
         "{attempt} {model} are filled in",
     )
     prompt: Literal["argument", "stdin", "file"] = Field(
-        "argument", description="how the agent gets its prompt"
+        "argument", description="how the agent gets its prompt; only with command"
     )
     env: Env = Field({}, description="variables set for the agent")
     pass_env: EnvGlobs = Field(
         [], description="variables handed on from the worker; * stands for any part"
     )
-    model: str = Field("", description="fills {model}")
+    model: str = Field("", description="fills {model}; known agents get it in their own way")
     account: str = Field("", description="who is billed; agents of one account share its limits")
     concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
-    options: dict[str, Any] = Field({}, description="what the preset takes besides")
+    options: dict[str, Any] = Field(
+        {}, description="what the preset takes besides; known agents: program, arguments, base_url"
+    )
+
+    @model_validator(mode="after")
+    def _known_agents_choose_their_channel(self) -> AgentModel:
+        if self.preset != "command" and self.given("prompt"):
+            raise refusal(f"preset {self.preset} chooses how it gets its prompt; leave prompt out")
+        return self
 
 
 class FileModel(Strict):
@@ -192,7 +253,7 @@ class TaskModel(Strict):
     id: str = Field("", description="its name in the plan")
     goal: str = Field("", description="what the agent is asked to do")
     prompt: str = Field("", description="another word for goal")
-    kind: Annotated[Literal["change", "report", "check"], BeforeValidator(known_kind)] = Field(
+    kind: Literal["change", "report", "check", "plan", "group"] = Field(
         "change", description="what counts as success"
     )
     needs: list[str] = Field([], description="tasks that must be done before")
@@ -204,9 +265,7 @@ class TaskModel(Strict):
     retry: RetryModel = Field(default_factory=RetryModel)
     timeout: Duration = Field(NONE, description="longest agent run; the settings' unless said")
     hang: Duration = Field(NONE, description="silence that ends it; the settings' unless said")
-    budget: Annotated[BudgetModel, BeforeValidator(known_budget)] = Field(
-        default_factory=BudgetModel
-    )
+    budget: BudgetModel = Field(default_factory=BudgetModel)
     max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
     setup: list[Command] = Field([], description="commands after those of the plan")
     fixes: list[str] = Field([], description="failures of the base that must turn green")
@@ -217,6 +276,13 @@ class TaskModel(Strict):
         description="the criteria on its diff; all of them unless said",
     )
     phase: str = Field("", description="the phase it belongs to")
+    tasks: list[TaskModel] = Field([], description="of a group: its subtasks")
+    atomic: bool = Field(False, description="of a group: all of it or nothing")
+    partial: bool = Field(True, description="of a group: it may land without what failed")
+    constraints: ConstraintsModel = Field(
+        default_factory=ConstraintsModel, description="of a plan task: what it may make"
+    )
+    deadline: Duration = Field(NONE, description="of a plan task: from when it can start")
 
 
 class PhaseModel(Strict):
@@ -225,7 +291,15 @@ class PhaseModel(Strict):
     id: str = Field("", description="its name")
     needs: list[str] = Field([], description="phases that must be done before")
     tasks: list[TaskModel] = Field([], description="its tasks")
-    deferred: bool = Field(False, description="not available in this version")
+    deferred: bool = Field(False, description="filled during the run, by a planner or a person")
+    goal: str = Field("", description="of a deferred phase: what its tasks are for")
+    agent: Chain = Field([], description="of a deferred phase: who plans it")
+    constraints: ConstraintsModel = Field(
+        default_factory=ConstraintsModel, description="of a deferred phase: what may fill it"
+    )
+    deadline: Duration = Field(
+        NONE, description="of a deferred phase: time to fill it, from when it could begin"
+    )
 
 
 class PlanModel(Strict):
@@ -243,6 +317,9 @@ class PlanModel(Strict):
     quality: list[Criterion] = Field(
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
     )
+    planner: Chain = Field([], description="who is asked for more tasks when something is missing")
+    budget: RunBudgetModel = Field(default_factory=RunBudgetModel)
+    continuous: ContinuousModel = Field(default_factory=ContinuousModel)
     done_when: list[str] = Field([], description="checks proven on the run branch at the end")
     final_tasks: list[TaskModel] = Field([], description="tasks that run after all others")
     priority: Priority = Field(0, description="of the run among runs")

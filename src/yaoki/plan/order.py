@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from yaoki.core.graph import circle
 from yaoki.plan.defects import Path
 from yaoki.plan.draft import Draft, Placed
+from yaoki.plan.model import PhaseModel
 
 NEEDS_MAX = 500_000
 CIRCLES_MAX = 20
@@ -20,19 +21,28 @@ def judge(draft: Draft) -> None:
     _phases(draft)
     names = {placed.task.id for placed in draft.tasks if placed.task.id}
     final = {placed.task.id for placed in draft.tasks if placed.final}
+    inside = {one.task.id: one.group for one in draft.tasks if one.group}
     for placed in draft.tasks:
-        _needs(draft, placed, names, final)
+        _needs(draft, placed, names, final, inside)
     if not _too_many(draft):
         written: Written = {p.at(): (p.task.id, p.task.needs) for p in draft.tasks}
         _circles(draft, needs_of(draft), written, "tasks")
 
 
-def _needs(draft: Draft, placed: Placed, names: set[str], final: set[str]) -> None:
+def _needs(
+    draft: Draft, placed: Placed, names: set[str], final: set[str], inside: Mapping[str, str]
+) -> None:
+    """`inside` tells the group of each subtask."""
     draft.refer_all("task", placed.at("needs"), placed.task.needs, names)
     for index, name in enumerate(placed.task.needs):
         if name in final and not placed.final:
             reason = f"{name!r} is a final task and runs after this one"
             draft.defects.add(placed.at("needs", index), reason)
+        elif inside.get(name, placed.group) != placed.group:
+            reason = f"{name!r} is a subtask, whose work lands with its group {inside[name]!r}"
+            draft.defects.add(placed.at("needs", index), f"{reason}; need the group")
+        elif name == placed.group:
+            draft.defects.add(placed.at("needs", index), "a subtask cannot need its own group")
 
 
 # ------------------------------------------------------------------ phases
@@ -48,12 +58,12 @@ def _phases(draft: Draft) -> None:
             defects.missing(at, "id is missing", "id")
         elif phase.id in seen:
             defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
-        elif phase.deferred:
-            reason = "a phase that is filled during the run is not available in this version"
-            defects.add((*at, "deferred"), f"{reason}; list its tasks")
+        elif phase.deferred and phase.tasks:
+            defects.add((*at, "tasks"), "a deferred phase has no tasks yet; give them or defer it")
         elif phase.id not in filled:
-            reason = f"phase {phase.id!r} has no tasks; no phase is filled during the run"
+            reason = f"phase {phase.id!r} has no tasks; deferred: true lets it be filled later"
             defects.missing(at, reason, "tasks")
+        _only_deferred(draft, at, phase)
         seen.add(phase.id)
         draft.refer_all("phase", (*at, "needs"), phase.needs, names)
     for placed in draft.tasks:
@@ -61,6 +71,15 @@ def _phases(draft: Draft) -> None:
     needs = {phase.id: tuple(phase.needs) for phase in phases if phase.id}
     written: Written = {("phases", n): (phase.id, phase.needs) for n, phase in enumerate(phases)}
     _circles(draft, needs, written, "phases")
+
+
+def _only_deferred(draft: Draft, at: Path, phase: PhaseModel) -> None:
+    draft.refer_all("agent", (*at, "agent"), phase.agent, draft.agent_names)
+    if phase.deferred:
+        return
+    for key in ("goal", "agent", "constraints", "deadline"):
+        if phase.given(key):
+            draft.defects.add((*at, key), f"{key} is for a deferred phase; add deferred: true")
 
 
 def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
@@ -91,12 +110,26 @@ def needs_of(draft: Draft) -> Needs:
             if placed.task.id and inside.isdisjoint(placed.task.needs):
                 own = found[placed.task.id]
                 found[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
+    return _with_groups(draft, found)
+
+
+def _with_groups(draft: Draft, found: Needs) -> Needs:
+    """A subtask waits for all its group waits for; the group waits for its subtasks."""
+    members: dict[str, list[str]] = {}
+    for placed in draft.tasks:
+        if placed.group and placed.task.id:
+            members.setdefault(placed.group, []).append(placed.task.id)
+    for group, inside in members.items():
+        before = found.get(group, ())
+        for name in inside:
+            found[name] = tuple(dict.fromkeys((*found[name], *before)))
+        found[group] = tuple(dict.fromkeys((*before, *inside)))
     return found
 
 
 def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
     """Tasks, and the names of those that they wait for as a group."""
-    usual = [placed for placed in draft.tasks if not placed.final]
+    usual = [placed for placed in draft.tasks if not placed.final and not placed.group]
     of_phase: dict[str, list[Placed]] = {phase.id: [] for phase in draft.plan.phases}
     for placed in usual:
         of_phase.setdefault(placed.phase, []).append(placed)
@@ -106,7 +139,7 @@ def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
         (of_phase[name], [end for need in dict.fromkeys(wanted) for end in ends.get(need, ())])
         for name, wanted in needs.items()
     ]
-    final = [placed for placed in draft.tasks if placed.final]
+    final = [placed for placed in draft.tasks if placed.final and not placed.group]
     return [*groups, (final, frontier(usual) if final else [])]
 
 

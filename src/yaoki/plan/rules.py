@@ -55,6 +55,9 @@ def _plan(draft: Draft) -> None:
     if plan.given("agent") and not plan.agent:
         defects.add(("agent",), "names no agent; leave it out or name one")
     draft.refer_all("agent", ("agent",), plan.agent, draft.agent_names)
+    if plan.given("planner") and not plan.planner:
+        defects.add(("planner",), "names no agent; leave it out or name one")
+    draft.refer_all("agent", ("planner",), plan.planner, draft.agent_names)
     draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
     known = set(PATTERNS)
     for index, pattern in enumerate(plan.patterns):
@@ -173,6 +176,7 @@ def _task(draft: Draft, placed: Placed) -> None:
     _goal(draft, placed)
     _chain(draft, placed)
     _proof(draft, placed)
+    _of_kind(draft, placed)
     for index, glob in enumerate(task.scope):
         try:
             inside(glob)
@@ -180,20 +184,41 @@ def _task(draft: Draft, placed: Placed) -> None:
             defects.add(placed.at("scope", index), f"{glob!r} {fault}")
 
 
+# Keys that mean something for one kind only.
+_ONLY = {"tasks": "group", "atomic": "group", "partial": "group", "constraints": "plan"}
+
+
+def _of_kind(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    for key, kind in (*_ONLY.items(), ("deadline", "plan")):
+        if task.given(key) and task.kind != kind:
+            defects.add(placed.at(key), f"{key} is for a task of kind {kind}")
+    if task.kind == "group" and placed.group:
+        defects.add(placed.at("kind"), "a group inside a group; one level is all there is")
+    elif task.kind == "group" and not task.tasks:
+        defects.missing(placed.path, "a group without tasks", "tasks", "kind")
+    if task.atomic and task.given("partial") and task.partial:
+        defects.add(placed.at("partial"), "atomic is all or nothing; partial says otherwise")
+    if task.kind == "plan" and task.checks:
+        defects.add(placed.at("checks"), "a task of kind plan is proven by the plan it answers")
+
+
 def _goal(draft: Draft, placed: Placed) -> None:
     task, defects = placed.task, draft.defects
     if task.given("goal") and task.given("prompt"):
         defects.add(placed.at("prompt"), "goal and prompt are two words for one thing; give one")
-    elif task.kind != "check" and not (task.goal or task.prompt).strip():
+    elif task.kind not in {"check", "group"} and not (task.goal or task.prompt).strip():
         defects.missing(placed.path, "goal is missing", "goal", "prompt")
 
 
 def _chain(draft: Draft, placed: Placed) -> None:
     task, defects = placed.task, draft.defects
     draft.refer_all("agent", placed.at("agent"), task.agent, draft.agent_names)
-    if task.kind == "check":
+    if task.kind in {"check", "group"}:
         if task.given("agent"):
-            defects.add(placed.at("agent"), "a task of kind check has no agent, only checks")
+            defects.add(placed.at("agent"), f"a task of kind {task.kind} has no agent of its own")
+    elif task.kind == "plan" and not task.given("agent"):
+        return
     elif task.given("agent") and not task.agent:
         defects.add(placed.at("agent"), "names no agent; leave it out or name one")
     elif not draft.chain_of(task) and ("agent",) not in defects.broken:
@@ -204,7 +229,7 @@ def _proof(draft: Draft, placed: Placed) -> None:
     """Nothing checked is nothing proven."""
     task = placed.task
     draft.refer_all("check", placed.at("checks"), task.checks, draft.check_names)
-    if task.kind == "report" or ("checks",) in draft.defects.broken:
+    if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken:
         return
     refused = () if task.given("checks") else draft.check_names.difference(draft.checks)
     named = (*draft.checks_of(task), *refused)
@@ -229,7 +254,7 @@ def _unused(draft: Draft) -> None:
 
     Where a part that could have used it was refused, that is the mistake.
     """
-    if not draft.tasks:
+    if not draft.tasks or draft.open_ended:
         return
     plan, broken = draft.plan, draft.defects.broken
     if not any("agent" in path for path in broken):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.model import Catalogue, PromptFiles, Spec
+from yaoki.core.model import Catalogue, Continuous, PromptFiles, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +38,8 @@ class Plan:
     source: str
     priority: int = 0
     language: str = "en"
+    planner: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    budget: Mapping[str, float] = field(default_factory=dict)
+    continuous: Continuous | None = None
     asked: Asked = field(default_factory=Asked)

@@ -18,6 +18,8 @@ from yaoki.ports.checks import (
 from yaoki.ports.clock import (
     Clock,
 )
+from yaoki.ports.notices import Channel, Notice
+from yaoki.ports.planning import PlanAnswer, Planning
 from yaoki.ports.processes import (
     Launch,
     Look,
@@ -34,6 +36,7 @@ from yaoki.ports.store import (
 from yaoki.ports.workspace import (
     Candidate,
     Kept,
+    LandedStep,
     Merged,
     Place,
     SavedWork,
@@ -46,15 +49,20 @@ __all__ = [
     "Baselines",
     "Beat",
     "Candidate",
+    "Channel",
     "Checker",
     "Clock",
     "Entry",
     "Kept",
+    "LandedStep",
     "Launch",
     "Look",
     "Merged",
+    "Notice",
     "Order",
     "Place",
+    "PlanAnswer",
+    "Planning",
     "Processes",
     "Quality",
     "Row",

@@ -20,7 +20,10 @@ from yaoki.ports.processes import Launch, Look
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an agent is asked to do in one attempt."""
+    """What an agent is asked to do in one attempt.
+
+    `session` is the agent's own conversation to go on with; empty: a new one.
+    """
 
     task_id: TaskId
     attempt: int
@@ -34,6 +37,7 @@ class Order:
     lease: timedelta
     output_bytes_max: int = 1 << 30
     environment: Mapping[str, str] = field(default_factory=dict)
+    session: str = ""
 
 
 class Agent(Protocol):
@@ -43,6 +47,9 @@ class Agent(Protocol):
         """Raise `Fault` when the agent cannot possibly run (binary missing, not executable)."""
 
     def launch(self, order: Order) -> Launch: ...
+
+    def resumes(self, spec: AgentSpec) -> bool:
+        """Can it go on with an earlier conversation of its own?"""
 
     def read(self, folder: Path, look: Look) -> AgentExit: ...
 

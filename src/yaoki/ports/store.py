@@ -14,10 +14,12 @@ from yaoki.core.model import (
     Run,
     RunId,
     Spec,
+    Spend,
     State,
     Task,
     TaskId,
 )
+from yaoki.ports.notices import Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,10 @@ class Row:
     landed: str
     question: str
     undo_wanted: bool = False
+    parent: str = ""
+    held: bool = False
+    phase: str = ""
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,41 @@ class Store(Protocol):
         self, run: Run, specs: Sequence[Spec], request: Mapping[str, Any]
     ) -> list[TaskId]: ...
 
-    def add(self, run_id: RunId, specs: Sequence[Spec], *, unless: str = "") -> list[TaskId]:
-        """Add tasks to a run; `unless` names a task whose presence makes this a no-op."""
+    def add(
+        self,
+        run_id: RunId,
+        specs: Sequence[Spec],
+        *,
+        unless: str = "",
+        replaces: Mapping[str, str] | None = None,
+        event: str = "",
+        data: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> list[TaskId]:
+        """Add tasks to a run; `unless` names a task whose presence makes this a no-op.
+
+        `replaces` maps a new task's name to the id of the one it takes the place of.  `event` and
+        `fields` are told and kept of the run in the same transaction.
+        """
+
+    def amend_all(
+        self, changes: Sequence[tuple[TaskId, Callable[[Task], Sequence[Event]]]]
+    ) -> list[Task]:
+        """Changes of several tasks that belong together: all or none."""
+
+    def held(self, run_id: RunId) -> list[Task]:
+        """Those that wait for a re-run until everything else rests."""
+
+    def undo_wanted(self, run_id: RunId) -> list[Task]:
+        """Those whose landed work is to be taken back: a person or a proof wants it."""
+
+    def fills(self, run_id: RunId) -> list[tuple[Task, datetime]]:
+        """Open plan tasks that can start and have a deadline, with the instant it passes."""
+
+    def pause(self, run_id: RunId, why: str) -> None:
+        """Nothing new is begun until a person says so."""
+
+    def unpause(self, run_id: RunId, words: str) -> Run: ...
 
     def claim(
         self,
@@ -129,6 +168,12 @@ class Store(Protocol):
     def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
     def cancel_wanted(self) -> frozenset[TaskId]: ...
     def accounts(self) -> list[Account]: ...
+    def take_notices(self, limit: int = 20) -> list[Notice]:
+        """What is due, marked as being sent."""
+
+    def notice_sent(self, notice: Notice) -> None: ...
+    def notice_failed(self, notice: Notice, why: str, *, permanent: bool) -> None: ...
+    def spent(self, run_id: RunId) -> Spend: ...
     def audit(self, run_id: RunId) -> list[str]: ...
 
     def note(

@@ -12,6 +12,7 @@ from yaoki.core.change import Change
 from yaoki.core.model import (
     Run,
     Task,
+    TaskId,
 )
 
 
@@ -67,6 +68,14 @@ class SavedWork:
 
 
 @dataclass(frozen=True, slots=True)
+class LandedStep:
+    """One step of a line: the task that landed there, empty for a step that is no landing."""
+
+    task_id: TaskId
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """Where a run's work is now.  `how`: already, created, fast-forward or merge."""
 
@@ -85,6 +94,23 @@ class Workspace(Protocol):
         """Make the run branch at the run's base unless it is there."""
 
     def head(self, run: Run) -> str: ...
+
+    def open_line(self, run: Run, group: str) -> Run:
+        """The run seen from a group's own branch, which is made unless it is there."""
+
+    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
+        """Take a group's branch back to the run branch; returns what it held and where it is."""
+
+    def close_line(self, run: Run, group: str) -> None: ...
+
+    def landings(self, run: Run) -> tuple[LandedStep, ...]:
+        """What landed on the line, oldest first."""
+
+    def combination(self, base: str, chosen: Sequence[str]) -> str:
+        """A commit of `base` with just these landings; empty when they do not fit together."""
+
+    def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        """(status, path) of every file that differs between two commits."""
 
     def prepare(self, run: Run, task: Task, attempt: int) -> Place:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
@@ -107,6 +133,19 @@ class Workspace(Protocol):
 
     def settle(self, task: Task, commit: str) -> tuple[str, ...]:
         """Put the worktree back at `commit`; returns the tracked files that were not as there."""
+
+    def ignored(self, task: Task) -> frozenset[str]:
+        """What git ignores in the worktree, file by file, to tell from what a check leaves."""
+
+    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
+        """The worktree at `commit`, without any ignored file but these."""
+
+    def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
+        """What a check must leave as it is, by a name for people, with a hash.
+
+        Settings, hooks and the worktree's own link; if `strict`, also which branches and tags
+        there are, and files unknown to git.
+        """
 
     def rebuild(self, task: Task) -> bool:
         """Make a missing worktree again at the work it held; true when it was missing."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from yaoki.errors import StoreBroken, StoreError
+from yaoki.errors import StoreError
 from yaoki.ports import Clock
 from yaoki.store.migrate import migrate
+from yaoki.store.places import Places
+from yaoki.store.repair import mend
 from yaoki.store.sql import SqlStore
 from yaoki.store.sqlite import SqliteDatabase
+from yaoki.store.witness import Witness
 
 IGNORE_ALL = """\
 # Made by yaoki.  Only prompts of your own belong in a commit.
@@ -27,32 +30,33 @@ def open_store(
     create: bool = True,
     durable: bool = True,
     limits: Mapping[str, Any] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> SqlStore:
-    """The SQLite store at `path`, migrated and ready."""
-    _refuse_loss(path)
-    if not path.exists():
-        if not create:
-            raise StoreError("there is no store here yet", hint="yaoki run PLAN")
+    """The SQLite store at `path`, migrated and ready; a damaged one is repaired, and `warn` told.
+
+    A store that vanished is no new beginning: what it knew is beside it.
+    """
+    places = Places(path)
+    if store_known(path):
+        mend(places, clock, limits or {}, warn)
+    elif not create:
+        raise StoreError("there is no store here yet", hint="yaoki run PLAN")
+    else:
         _make_folder(path.parent)
     database = SqliteDatabase(path, durable=durable)
     try:
-        migrate(database, path.parent / "backups")
+        migrate(database, places.backups)
+        database.witness = Witness(places.journal, warn)
+        database.catch_up()
     except BaseException:
         database.close()
         raise
     return SqlStore(database, clock, **(limits or {}))
 
 
-def _refuse_loss(path: Path) -> None:
-    """A store that vanished is no new beginning: what it knew is beside it, and is named."""
-    if path.exists() and path.stat().st_size > 0:
-        return
-    backups = sorted((path.parent / "backups").glob("*.db"), reverse=True)
-    runs = path.parent / "runs"
-    if not backups and not (runs.is_dir() and any(runs.iterdir())):
-        return
-    remedy = f"cp {backups[0]} {path}" if backups else f"move {path.parent} away to begin anew"
-    raise StoreBroken(f"the store {path} is gone or empty, but its runs are not", hint=remedy)
+def store_known(path: Path) -> bool:
+    """Is there a store, or was there one?"""
+    return path.exists() or Places(path).used()
 
 
 def _make_folder(folder: Path) -> None:
@@ -68,4 +72,4 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-__all__ = ["SqlStore", "open_store"]
+__all__ = ["Places", "SqlStore", "open_store", "store_known"]

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from yaoki.core.events import AgentFinished, EscalateDecided, Event, RetryDecided
+from yaoki.core.events import (
+    AgentFinished,
+    Claimed,
+    EscalateDecided,
+    Event,
+    Judged,
+    RetryDecided,
+)
 from yaoki.core.model import Kind, Task
 from yaoki.ports import Account
 from yaoki.store.rows import Fields, instant, ms
@@ -25,7 +32,10 @@ INSERT INTO accounts (name, until_ms, why) VALUES (:name, :until_ms, :why)
 ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms, why = excluded.why, probe = ''
 """
 OPEN = "DELETE FROM accounts WHERE name = :name"
-PROBE = "UPDATE accounts SET probe = :task WHERE name = :name"
+PROBE = """
+UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
+AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 'ACTIVE')
+"""
 
 
 def account_of(task: Task) -> str:
@@ -58,30 +68,37 @@ class Gate:
         self.taken.add(account)
         return True
 
-    def mark(self, link: Link, task: Task) -> None:
-        account = account_of(task)
-        if account in self.probed:
-            link.run(PROBE, {"name": account, "task": task.id})
-
 
 def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> None:
-    """What the events of one task say of its account."""
-    account = account_of(before)
-    if not account:
-        return
+    """What the events of one task say of its account, and of those of its judges."""
+    own = account_of(before)
     for event in events:
         match event:
-            case AgentFinished(exit=exit_) if exit_.limit != "rate":
-                link.run(OPEN, {"name": account})
+            case Claimed() if own and not before.cancel_wanted:
+                # The first one after the wait tries for all.
+                link.run(PROBE, {"name": own, "task": before.id, "now": ms(now)})
+            case AgentFinished(exit=exit_) if own and exit_.limit != "rate":
+                link.run(OPEN, {"name": own})
+            case Judged():
+                # A judge at its limit gives no judgment, so these have answered.
+                for name in _judges(before):
+                    link.run(OPEN, {"name": name})
             case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
-                _limit(link, account, due, failure.message)
+                _limit(link, failure.account or own, due, failure.message)
             case EscalateDecided(failure=failure) if failure.kind is Kind.RATE_LIMIT:
-                _limit(link, account, now + UNTOLD, failure.message)
+                _limit(link, failure.account or own, now + UNTOLD, failure.message)
             case _:
                 pass
 
 
+def _judges(task: Task) -> set[str]:
+    judges = (check.agent for check in task.spec.checks if check.agent is not None)
+    return {judge.account or judge.name for judge in judges}
+
+
 def _limit(link: Link, account: str, until: datetime, why: str) -> None:
+    if not account:
+        return
     link.run(LIMIT, {"name": account, "until_ms": ms(until), "why": why[:200]})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from yaoki.store.places import Places
 from yaoki.store.sqlite import SqliteDatabase
 
 PREFIX = "state-"
@@ -15,7 +16,7 @@ class Backups:
 
     def __init__(self, database: SqliteDatabase, *, keep: int = 5) -> None:
         self._database = database
-        self._folder = database.path.parent / "backups"
+        self._folder = Places(database.path).backups
         self._keep = keep
 
     def listed(self) -> list[Path]:
@@ -28,6 +29,8 @@ class Backups:
         self._database.backup(target)
         for old in self.listed()[self._keep :]:
             old.unlink(missing_ok=True)
+        if self._database.witness is not None:
+            self._database.witness.compress()
         return target
 
     def take_if_older(self, now: datetime, age: timedelta) -> Path | None:

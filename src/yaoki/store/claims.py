@@ -11,6 +11,7 @@ from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import share, turns
 from yaoki.ports import Beat
 from yaoki.store import statements as sql
+from yaoki.store import totals
 from yaoki.store.accounts import Gate, account_of
 from yaoki.store.rows import Fields, ms
 from yaoki.store.sqlite import Link
@@ -48,10 +49,8 @@ class Claims(Writes):
             gate = Gate.read(link, now)
             wished = self._wished(link, runs)[:room]
             claimed = [self._take(link, task, holder, now + lease) for task in wished]
-            for task in self._pick(link, room - len(wished), runs, busy, now, gate):
-                gate.mark(link, task)
-                claimed.append(self._take(link, task, holder, now + lease))
-            return claimed
+            picked = self._pick(link, room - len(wished), runs, busy, now, gate)
+            return claimed + [self._take(link, task, holder, now + lease) for task in picked]
 
         return self._db.write(work)
 
@@ -69,7 +68,7 @@ class Claims(Writes):
         return [self._from_row(link, row) for row in rows if not runs or row["run_id"] in runs]
 
     def _take(self, link: Link, task: Task, holder: str, until: datetime) -> Task:
-        return self._write(link, task, (Claimed(holder, task.epoch + 1, until),), claimed=True)
+        return self._write(link, task, (Claimed(holder, task.epoch + 1, until),))
 
     def _take_back(
         self, link: Link, now: datetime, holder: str, alive: Callable[[str], bool]
@@ -97,7 +96,11 @@ class Claims(Writes):
         gate: Gate,
     ) -> list[Task]:
         """Fair between runs; within a run by rank; never past the limits of an account."""
-        open_runs = [r for r in self._open_runs(link) if not runs or r in runs]
+        open_runs = [
+            r
+            for r in self._open_runs(link)
+            if (not runs or r in runs) and self._affords(link, r, now)
+        ]
         at_work = {r: sum(b["n"] for b in busy if b["run_id"] == r) for r in open_runs}
         used: Counter[str] = Counter()
         for b in busy:
@@ -106,6 +109,28 @@ class Claims(Writes):
         order = turns({r: len(found) for r, found in ready.items()}, at_work, room)
         picked = [task for r, n in share(order).items() for task in ready[r][:n]]
         return [task for task in _within(picked, used) if gate.lets(task)]
+
+    def _affords(self, link: Link, run_id: RunId, now: datetime) -> bool:
+        """Before anything is begun: at a limit the run pauses and asks, close to it it warns."""
+        if not self._day_budget and not self._budgeted(link, run_id):
+            return True
+        run = self._run(link, run_id)
+        for key, weight in totals.weights(link, run, self._day_budget, now):
+            if weight.share >= 1:
+                self._pause(link, run_id, f"budget: {weight.words}")
+                return False
+            granted = run.grants + 1
+            if weight.share >= totals.WARN_AT and totals.warned(link, key) < granted:
+                link.run(totals.WARNED, {"name": key, "warned": granted})
+                data = {"message": weight.words, "limit": weight.limit, "used": weight.used}
+                self._tell(link, run_id, "BUDGET_WARNING", data)
+        return True
+
+    def _budgeted(self, link: Link, run_id: RunId) -> bool:
+        """Given when the run was submitted, so it is looked up once."""
+        if run_id not in self._budgets:
+            self._budgets[run_id] = bool(self._run(link, run_id).budget)
+        return self._budgets[run_id]
 
     def _ready(
         self,

@@ -13,11 +13,13 @@ from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, 
 from yaoki.core.wire import event_from_data, from_data, spec_from_data
 from yaoki.errors import Unknown
 from yaoki.ports import Account, Entry, Row
-from yaoki.store import accounts
+from yaoki.store import accounts, examine
 from yaoki.store import statements as sql
 from yaoki.store.backups import Backups
+from yaoki.store.places import Places
 from yaoki.store.rows import Fields, entry_of, instant, run_of, screen_row, task_of
-from yaoki.store.sqlite import Link, SqliteDatabase
+from yaoki.store.sqlite import Link, SqliteDatabase, told
+from yaoki.store.witness import Witness
 
 SPECS_KEPT = 4096
 
@@ -83,7 +85,7 @@ class Reads:
 
     def _done_among(self, link: Link, ids: set[TaskId]) -> set[TaskId]:
         rows = (link.row(sql.TASK, {"id": task_id}) for task_id in ids)
-        return {TaskId(row["id"]) for row in rows if row and row["state"] == State.DONE}
+        return {TaskId(row["id"]) for row in rows if row and _settled(row)}
 
     # -------------------------------------------------------------- public
 
@@ -145,10 +147,19 @@ class Reads:
             return int(row["seq"] or 0) if row else 0
 
     def integrity(self) -> list[str]:
-        """What SQLite finds wrong with the file; nothing when it is whole."""
-        with self._db.read() as link:
-            found = [str(row[0]) for row in link.rows("PRAGMA integrity_check(10)")]
-            return [] if found == ["ok"] else found
+        """What is wrong with the file; nothing when it is whole.  The next opening repairs it."""
+        places = Places(self._db.path)
+        with told(places.path):
+            wrong = examine.thorough(places, Witness(places.journal))
+            if wrong:
+                places.suspect.touch()
+        return [wrong] if wrong else []
+
+    def unwitnessed(self) -> list[int]:
+        """Lines that the journal file lacks."""
+        places = Places(self._db.path)
+        with told(places.path):
+            return examine.unwitnessed(places, Witness(places.journal))
 
     def cancel_wanted(self) -> frozenset[TaskId]:
         """The tasks at work that a person wants cancelled."""
@@ -215,3 +226,7 @@ def _without_expiry(task: Task) -> Task:
     if task.lease is None:
         return task
     return replace(task, lease=replace(task.lease, expires_at=datetime.max.replace(tzinfo=UTC)))
+
+
+def _settled(row: Fields) -> bool:
+    return row["state"] == State.DONE and not row["undo_wanted"]

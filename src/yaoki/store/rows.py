@@ -35,8 +35,20 @@ DOC = (
     "words",
     "waivers",
     "take_over",
-    "undo_wanted",
+    "recall_wanted",
+    "session",
+    "lineage",
+    "rerun",
+    "blame",
+    "recalled",
+    "unmovable",
+    "strategy",
+    "recovered",
+    "spent_on",
+    "forgiven_spend",
 )
+# Of a run: what is given when it is submitted and no statement looks for.
+RUN_DOC = ("planner", "chain", "budget", "continuous", "language", "approved")
 SAME = "same"
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -81,8 +93,10 @@ def task_params(task: Task) -> dict[str, Any]:
         "agent": task.agent.name if task.agent else "",
         "account": (task.agent.account or task.agent.name) if task.agent else "",
         "reason": task.reason.value if task.reason else "",
-        "cancel_wanted": int(task.cancel_wanted),
+        "cancel_wanted": 1 if task.cancel_wanted else 2 if task.recall_wanted else 0,
         "landed": task.landed,
+        "held": int(task.held),
+        "undo_wanted": int(task.undo_wanted),
         "doc": _doc(task),
     }
 
@@ -96,8 +110,11 @@ def new_task_params(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
         "kind": task.spec.kind.value,
         "rank": rank,
         "priority": task.spec.priority,
-        "required": int(task.spec.required),
+        # The group answers for its subtasks.
+        "required": int(task.spec.required and not task.parent),
         "open_needs": open_needs,
+        "parent": task.parent,
+        "phase": task.spec.phase,
     }
 
 
@@ -131,8 +148,11 @@ def task_of(row: Fields, spec: Spec) -> Task:
         lease=lease,
         due_at=instant(row["due_ms"]) if row["due_ms"] else None,
         reason=_reason(row["reason"], state),
-        cancel_wanted=bool(row["cancel_wanted"]),
+        cancel_wanted=row["cancel_wanted"] == 1,
         landed=row["landed"],
+        held=bool(row["held"]),
+        undo_wanted=bool(row["undo_wanted"]),
+        parent=row["parent"],
         **part_from_data(Task, DOC, data),
     )
 
@@ -165,10 +185,14 @@ def screen_row(row: Fields) -> Row:
         required=bool(row["required"]),
         reason=reason.value if reason else "",
         agent=row["agent"],
-        cancel_wanted=bool(row["cancel_wanted"]),
+        cancel_wanted=row["cancel_wanted"] == 1,
         landed=row["landed"],
         question=(data.get("question") or {}).get("text", ""),
-        undo_wanted=bool(data.get("undo_wanted")),
+        undo_wanted=bool(row["undo_wanted"]),
+        parent=row["parent"],
+        held=bool(row["held"]),
+        phase=row["phase"],
+        account=row["account"],
     )
 
 
@@ -186,6 +210,7 @@ def run_params(run: Run) -> dict[str, Any]:
         "parallel": run.parallel,
         "revision": run.revision,
         "priority": run.priority,
+        "doc": dumps(part_to_data(run, RUN_DOC)),
     }
 
 
@@ -206,6 +231,11 @@ def run_of(row: Fields) -> Run:
         cancel_wanted=bool(row["cancel_wanted"]),
         merged=row["merged"],
         summed_at=instant(row["summed_ms"]) if row["summed_ms"] else None,
+        paused=row["paused"],
+        iteration=row["iteration"],
+        failures_in_row=row["failures_in_row"],
+        grants=row["grants"],
+        **part_from_data(Run, RUN_DOC, json.loads(row["doc"])),
     )
 
 

@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from yaoki.core.events import (
-    Cancelled,
-    CancelRequested,
-    Event,
-    Submitted,
-)
-from yaoki.core.machine import create
+from yaoki.core.events import Cancelled, CancelRequested, Event
 from yaoki.core.model import Finding, Lease, Run, RunId, Spec, State, Task, TaskId
-from yaoki.core.schedule import rank
 from yaoki.core.wire import to_data
 from yaoki.errors import LeaseLost, NotNow, OverLimit
 from yaoki.store import statements as sql
-from yaoki.store.claims import Claims
-from yaoki.store.rows import dumps, ms, new_task_params, run_params
+from yaoki.store.growing import Growing
+from yaoki.store.rows import dumps
 from yaoki.store.sqlite import Link
-from yaoki.store.writes import entry_params
 
 
-class SqlStore(Claims):
+class SqlStore(Growing):
     """Submitting, recording and cancelling; claims, writes and reads stand on the floors below."""
 
     # -------------------------------------------------------------- submit
@@ -38,10 +30,12 @@ class SqlStore(Claims):
         def work(link: Link) -> list[TaskId]:
             self._refuse_runs(link)
             self._refuse_tasks(len(specs))
-            link.run(sql.INSERT_RUN, run_params(run))
+            self._open_run(link, run)
             self._tell(link, run.id, "USER_REQUEST", request)
             told = {"goal": run.goal, "tasks": len(specs), "revision": run.revision}
-            self._tell(link, run.id, "PLAN_SUBMITTED", {**told, "base": run.base})
+            # The whole run: the journal alone must be enough to make every row again.
+            whole = {**told, "base": run.base, "run": to_data(run)}
+            self._tell(link, run.id, "PLAN_SUBMITTED", whole)
             return self._insert(link, run, specs, first=1)
 
         return self._db.write(work)
@@ -56,62 +50,6 @@ class SqlStore(Claims):
                 self._pending_runs_max,
                 hint="finish or cancel one first: yaoki status",
             )
-
-    def _refuse_tasks(self, tasks: int) -> None:
-        if tasks > self._pending_tasks_max:
-            raise OverLimit(
-                "tasks of one run",
-                tasks,
-                self._pending_tasks_max,
-                hint="split the plan, or raise limits.pending_tasks in yaoki.toml",
-            )
-
-    def add(self, run_id: RunId, specs: Sequence[Spec], *, unless: str = "") -> list[TaskId]:
-        def work(link: Link) -> list[TaskId]:
-            run = self._run(link, run_id)
-            if run.cancel_wanted or (unless and self._named(link, run_id, unless)):
-                return []
-            row = link.row("SELECT tasks_made FROM runs WHERE id = :id", {"id": run_id})
-            made = int(row["tasks_made"]) if row else 0
-            if not unless:
-                # The run's own last proof is no task of the plan, so it is not counted as one.
-                self._refuse_tasks(made + len(specs))
-            return self._insert(link, run, specs, first=made + 1)
-
-        return self._db.write(work)
-
-    def _insert(self, link: Link, run: Run, specs: Sequence[Spec], first: int) -> list[TaskId]:
-        now = self._now()
-        ids = self._ids_by_name(link, run.id) if first > 1 else {}
-        tasks: list[Task] = []
-        for n, spec in enumerate(specs, start=first):
-            task_id = TaskId(f"{run.id}-{n}")
-            ids[spec.name] = task_id
-            tasks.append(create(task_id, run.id, Submitted(n, spec)))
-        needs = [(t.id, ids[name]) for t in tasks for name in dict.fromkeys(t.spec.needs)]
-        done = self._done_among(link, {need for _, need in needs}) if first > 1 else set()
-        open_needs: dict[TaskId, int] = {}
-        for task_id, need in needs:
-            open_needs[task_id] = open_needs.get(task_id, 0) + (need not in done)
-        link.many(
-            sql.INSERT_TASK,
-            [
-                new_task_params(
-                    t, open_needs.get(t.id, 0), rank(now, t.spec.priority, self._ageing)
-                )
-                for t in tasks
-            ],
-        )
-        link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
-        link.many(
-            sql.INSERT_ENTRY,
-            [entry_params(t, Submitted(t.n, t.spec), run.catalogue, ms(now)) for t in tasks],
-        )
-        link.run(
-            "UPDATE runs SET tasks_made = :n, summed_ms = NULL WHERE id = :id",
-            {"n": first + len(specs) - 1, "id": run.id},
-        )
-        return [task.id for task in tasks]
 
     # -------------------------------------------------------------- record
 
@@ -177,8 +115,9 @@ class SqlStore(Claims):
 
         def work(link: Link) -> list[TaskId]:
             self._run(link, run_id)
-            link.run("UPDATE runs SET cancel_wanted = 1 WHERE id = :id", {"id": run_id})
-            self._tell(link, run_id, "CANCEL_REQUESTED", {"why": why})
+            wish = {"cancel_wanted": 1}
+            self._set_run(link, run_id, wish)
+            self._tell(link, run_id, "CANCEL_REQUESTED", {"why": why, "set": wish})
             open_rows = link.rows(
                 "SELECT * FROM tasks WHERE run_id = :id"
                 " AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n",
@@ -216,21 +155,15 @@ class SqlStore(Claims):
         self._db.write(lambda link: link.run(sql.KEEP_BASELINE, params))
 
     def update_run(self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any) -> Run:
-        """Tell something of the run and keep it; `fields` are merged and summed_ms only."""
-        assert set(fields) <= {"merged", "summed_ms"}, fields
+        """Tell something of the run and keep it; `fields` are columns that change later."""
 
         def work(link: Link) -> Run:
-            self._run(link, run_id)
-            for name, value in fields.items():
+            run = self._run(link, run_id)
+            if fields.get("summed_ms") and run.summed_at is not None:
                 # Summed up once, by whichever process sees the end first.
-                once = " AND summed_ms IS NULL" if name == "summed_ms" and value else ""
-                changed = link.run(
-                    f"UPDATE runs SET {name} = :value WHERE id = :id{once}",
-                    {"value": value, "id": run_id},
-                )
-                if not changed:
-                    return self._run(link, run_id)
-            self._tell(link, run_id, event, data)
+                return run
+            self._set_run(link, run_id, fields)
+            self._tell(link, run_id, event, {**data, "set": fields} if fields else data)
             return self._run(link, run_id)
 
         return self._db.write(work)

@@ -2,28 +2,33 @@
 
 Threads hand in their transactions; whoever gets the turn commits all that wait in one durable
 commit.  Across processes an `flock` makes the turns fair and keeps the halves of SQLite's WAL-reset
-race apart: every write, checkpoint and write-side close happens under it.
+race apart: every write, checkpoint and write-side close happens under it.  The journal file is
+written in the same turn, after the commit.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from yaoki.errors import StoreBroken, StoreError, StoreFull
+from yaoki.store.places import Places
+from yaoki.store.witness import Witness
 
 Result = TypeVar("Result")
 Params = Mapping[str, Any]
 IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 BATCH_MAX = 512
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Link:
@@ -60,6 +65,8 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
+        # Given once the schema stands: before that there is nothing to witness.
+        self.witness: Witness | None = None
         self.commits = 0
         self._turn = threading.Condition()
         self._waiting: list[_Request[Any]] = []
@@ -126,20 +133,34 @@ class SqliteDatabase:
     def _commit(self, batch: list[_Request[Any]]) -> None:
         try:
             with told(self.path), self._exclusive():
-                self._writer.execute("BEGIN IMMEDIATE")
-                try:
-                    for request in batch:
-                        self._attempt(request)
-                    self._writer.execute("COMMIT")
-                    self.commits += 1
-                except BaseException:
-                    if self._writer.in_transaction:
-                        self._writer.execute("ROLLBACK")
-                    raise
+                # Inside our turn, so no write ever goes to a file that was set aside.
+                self.present()
+                self._write_all(batch)
+                if self.witness is not None:
+                    self.witness.follow(self._writer)
         except BaseException as error:  # noqa: BLE001 - raised again by every caller
             # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
             for request in batch:
                 request.error = error
+
+    def _write_all(self, batch: list[_Request[Any]]) -> None:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            for request in batch:
+                self._attempt(request)
+            self._writer.execute("COMMIT")
+            self.commits += 1
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+
+    def catch_up(self) -> None:
+        """Bring the journal file up to what was committed by somebody who was killed then."""
+        if self.witness is not None:
+            with told(self.path), self._exclusive():
+                self.witness.follow(self._writer)
+            self.witness.compress()
 
     def _attempt(self, request: _Request[Any]) -> None:
         """One caller's work under a savepoint: its failure is its own."""
@@ -184,7 +205,7 @@ class SqliteDatabase:
         if here != self._inode:
             raise StoreBroken(
                 f"{self.path} was deleted or replaced while this worker used it",
-                hint=f"ls {self.path.parent / 'backups'}",
+                hint="yaoki doctor, and then go on with what is there: yaoki resume",
             )
 
     def version(self) -> int:
@@ -197,12 +218,15 @@ class SqliteDatabase:
         """A whole copy of the committed state, made while others read and write."""
         partial = target.with_suffix(".partial")
         with told(self.path), self._reading:
-            copy = sqlite3.connect(partial)
             try:
-                self._reader.backup(copy)
-            finally:
-                copy.close()
-        partial.replace(target)
+                with closing(sqlite3.connect(partial)) as copy:
+                    self._reader.backup(copy)
+                sync(partial)
+                partial.replace(target)
+                sync(target.parent)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
 
     def close(self) -> None:
         with self._turn, self._reading:
@@ -220,31 +244,55 @@ def _connect(path: Path) -> sqlite3.Connection:
     return link
 
 
+def sync(path: Path) -> None:
+    """A file's bytes, or the names in a folder, on the disk."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 @contextmanager
 def told(path: Path) -> Iterator[None]:
-    """SQLite's words in ours."""
+    """SQLite's words in ours.  Damage leaves a mark, so that the next opening looks thoroughly."""
     try:
         yield
     except sqlite3.OperationalError as error:
         words = str(error)
         if "full" in words or "disk I/O" in words:
-            raise StoreFull(
-                f"the store could not be written: {words}",
-                hint=f"free some space below {path.parent}, then: yaoki resume",
-            ) from error
+            raise _full(path, words) from error
         if "readonly" in words or "unable to open" in words:
             raise StoreError(
                 f"the store {path} cannot be opened: {words}",
                 hint=f"make {path.parent} writable, or set [store] url in yaoki.toml",
             ) from error
+        if "decode" in words:
+            raise damaged(path, words) from error
         raise StoreError(f"the store failed: {words}", hint="yaoki doctor") from error
     except sqlite3.DatabaseError as error:
-        raise StoreBroken(
-            f"{path} is damaged or not a yaoki store: {error}",
-            hint=f"move it away and restore the newest file of {path.parent / 'backups'}",
-        ) from error
+        raise damaged(path, str(error)) from error
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise _full(path, str(error.strerror)) from error
         raise StoreError(
             f"the store {path} cannot be opened: {error.strerror}",
             hint=f"make {path.parent} writable",
         ) from error
+
+
+def _full(path: Path, words: str) -> StoreFull:
+    return StoreFull(
+        f"the store could not be written: {words}",
+        hint=f"free some space below {path.parent}, then: yaoki resume",
+    )
+
+
+def damaged(path: Path, words: str) -> StoreBroken:
+    with suppress(OSError):
+        # Without the mark the next command meets the damage again and says the same.
+        Places(path).suspect.touch()
+    return StoreBroken(
+        f"{path} is damaged or not a yaoki store: {words}",
+        hint="yaoki status: it is set aside and restored from its backups and its journal file",
+    )

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 INSERT_RUN = """
 INSERT INTO runs (id, goal, repo, base_branch, base, created_ms, catalogue, done_when, source,
-                  parallel, revision, priority)
+                  parallel, revision, priority, doc)
 VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_when, :source,
-        :parallel, :revision, :priority)
+        :parallel, :revision, :priority, :doc)
 """
 
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc, account)
+                   landed, doc, account, held, undo_wanted, parent, phase)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc, :account)
+        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase)
 """
 
 UPDATE_TASK = """
 UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :epoch,
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
-                 landed = :landed, doc = :doc, rank = coalesce(:rank, rank),
+                 landed = :landed, doc = :doc, held = :held, undo_wanted = :undo_wanted,
+                 rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
 """
@@ -32,6 +33,32 @@ INSERT_NEED = "INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)"
 INSERT_ENTRY = """
 INSERT INTO journal (at_ms, run_id, task_id, attempt, event, data)
 VALUES (:at_ms, :run_id, :task_id, :attempt, :event, :data)
+"""
+
+KEEP_ENTRY = """
+INSERT INTO journal (seq, at_ms, run_id, task_id, subtask, attempt, event, data)
+VALUES (:seq, :at_ms, :run_id, :task_id, :subtask, :attempt, :event, :data)
+"""
+
+# A run without its row, with a hole in its numbers, or with fewer tasks than its plan had.
+INCOMPLETE = """
+SELECT p.run_id FROM (SELECT DISTINCT run_id FROM journal) p LEFT JOIN runs r ON r.id = p.run_id
+WHERE (r.id IS NULL AND p.run_id NOT IN (SELECT run_id FROM journal WHERE event = 'RUN_ARCHIVED'))
+   OR r.tasks_made > (SELECT count(*) FROM tasks t WHERE t.run_id = r.id)
+   OR r.tasks_made < (SELECT max(json_extract(j.data, '$.tasks')) FROM journal j
+                      WHERE j.run_id = r.id AND j.event = 'PLAN_SUBMITTED')
+ORDER BY p.run_id
+"""
+
+# The oldest of its sort that still waits: numbers may differ from those of the lost store.
+NOTICE_WAS_SENT = """
+UPDATE outbox SET sent_ms = :at_ms WHERE id = (
+    SELECT min(id) FROM outbox WHERE sent_ms = 0 AND run_id = :run_id AND task_id = :task_id
+    AND channel = :channel AND event = :tells)
+"""
+
+TASKS_MADE = """
+UPDATE runs SET tasks_made = max(tasks_made, :n), summed_ms = NULL WHERE id = :id
 """
 
 # A task that is done opens its dependents; one taken back closes them again.
@@ -50,7 +77,7 @@ SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER 
 
 READY = """
 SELECT * FROM tasks
-WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND due_ms <= :now
+WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND due_ms <= :now
 ORDER BY rank, n LIMIT :limit
 """
 
@@ -61,8 +88,9 @@ ORDER BY run_id, n LIMIT :limit
 
 OPEN_RUNS = """
 SELECT r.id FROM runs r
-WHERE EXISTS (SELECT 1 FROM tasks t
-              WHERE t.run_id = r.id AND t.state = 'WAITING' AND t.open_needs = 0)
+WHERE r.paused = '' AND EXISTS (
+    SELECT 1 FROM tasks t
+    WHERE t.run_id = r.id AND t.state = 'WAITING' AND t.open_needs = 0 AND t.held = 0)
 ORDER BY r.priority DESC, r.created_ms, r.id
 """
 
@@ -84,7 +112,51 @@ UPDATE tasks SET lease_ms = :lease_ms
 WHERE id = :id AND epoch = :epoch AND state = 'ACTIVE' AND holder = :holder
 """
 
-WANTED_CANCELLED = "SELECT id FROM tasks WHERE state = 'ACTIVE' AND cancel_wanted = 1"
+# 1: a person cancelled it; 2: what it stands on is taken back.
+WANTED_CANCELLED = "SELECT id FROM tasks WHERE state = 'ACTIVE' AND cancel_wanted > 0"
+
+REPLACED_BY = """
+SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_REPLACED' ORDER BY seq DESC LIMIT 1
+"""
+
+HELD = "SELECT * FROM tasks WHERE run_id = :run_id AND held = 1 ORDER BY n"
+
+UNDO_WANTED = "SELECT * FROM tasks WHERE run_id = :run_id AND undo_wanted = 1 ORDER BY n"
+
+FILLS = """
+SELECT * FROM tasks WHERE run_id = :run_id AND kind = 'plan' AND open_needs = 0
+  AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') AND cancel_wanted = 0 ORDER BY n
+"""
+
+# When the last of its needs was done, or when it was made if it has none.
+READY_SINCE = """
+SELECT max(j.at_ms) AS at FROM journal j
+WHERE (j.task_id = :id AND j.event = 'TASK_SUBMITTED')
+   OR (j.event IN ('TASK_LANDED', 'TASKS_PLANNED')
+       AND j.task_id IN (SELECT need_id FROM needs WHERE task_id = :id))
+"""
+
+# A replacement takes over whoever waited; nobody waits twice for the same.
+REPOINT = """
+UPDATE needs SET need_id = :by WHERE need_id = :id
+  AND task_id NOT IN (SELECT task_id FROM needs WHERE need_id = :by)
+"""
+UNPOINT = "DELETE FROM needs WHERE need_id = :id"
+DROP_NEED = "DELETE FROM needs WHERE task_id = :task_id AND need_id = :need_id"
+DEPENDENTS = "SELECT task_id FROM needs WHERE need_id = :id"
+ADD_NEED = """
+INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)
+ON CONFLICT (task_id, need_id) DO NOTHING
+"""
+RECOUNT = """
+UPDATE tasks SET open_needs = (SELECT count(*) FROM needs n JOIN tasks d ON d.id = n.need_id
+                               WHERE n.task_id = tasks.id
+                                 AND (d.state <> 'DONE' OR d.undo_wanted = 1))
+WHERE id = :id
+"""
+RANK_IF_READY = """
+UPDATE tasks SET rank = :now - priority * :ageing_ms WHERE id = :id AND open_needs = 0
+"""
 
 TALLY = """
 SELECT state, required, count(*) AS n FROM tasks WHERE run_id = :run_id GROUP BY state, required
@@ -92,7 +164,8 @@ SELECT state, required, count(*) AS n FROM tasks WHERE run_id = :run_id GROUP BY
 
 RESTLESS = """
 SELECT 1 AS found FROM tasks
-WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0
+WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE id = :run_id AND paused <> '')
 UNION ALL
 SELECT 1 FROM tasks WHERE run_id = :run_id AND state = 'ACTIVE'
 LIMIT 1
@@ -102,7 +175,7 @@ NEXT_DUE = """
 SELECT min(CASE WHEN a.until_ms > t.due_ms AND t.stage = 'PREPARE'
                 THEN a.until_ms ELSE t.due_ms END) AS due
 FROM tasks t LEFT JOIN accounts a ON a.name = t.account
-WHERE t.run_id = :run_id AND t.state = 'WAITING' AND t.open_needs = 0
+WHERE t.run_id = :run_id AND t.state = 'WAITING' AND t.open_needs = 0 AND t.held = 0
 """
 
 JOURNAL = """
@@ -121,10 +194,11 @@ WHERE t.run_id = :run_id ORDER BY t.n
 
 MISCOUNTED = """
 SELECT t.id, t.open_needs, (SELECT count(*) FROM needs n JOIN tasks d ON d.id = n.need_id
-                            WHERE n.task_id = t.id AND d.state <> 'DONE') AS counted
+                            WHERE n.task_id = t.id
+                              AND (d.state <> 'DONE' OR d.undo_wanted = 1)) AS counted
 FROM tasks t WHERE t.run_id = :run_id AND t.open_needs <> (
     SELECT count(*) FROM needs n JOIN tasks d ON d.id = n.need_id
-    WHERE n.task_id = t.id AND d.state <> 'DONE')
+    WHERE n.task_id = t.id AND (d.state <> 'DONE' OR d.undo_wanted = 1))
 """
 
 # All levels, each once, in one statement; a fan of ten thousand is one look.

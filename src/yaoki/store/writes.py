@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.events import Event, name_of
+from yaoki.core.events import (
+    Blamed,
+    Event,
+    Planned,
+    Replaced,
+    Submitted,
+    UndoRequested,
+    name_of,
+)
 from yaoki.core.machine import evolve
-from yaoki.core.model import Catalogue, Reason, State, Task
-from yaoki.core.schedule import AGEING, rank
+from yaoki.core.model import Catalogue, Reason, Run, Spec, State, Task, TaskId, TaskKind
+from yaoki.core.schedule import AGEING
 from yaoki.core.wire import event_to_data
 from yaoki.ports import Clock
 from yaoki.store import statements as sql
-from yaoki.store.accounts import learn
-from yaoki.store.reads import Reads
-from yaoki.store.rows import dumps, ms, task_params
+from yaoki.store.applies import Applies
+from yaoki.store.outbox import NOTICED, Posting, post
+from yaoki.store.rows import dumps, ms
 from yaoki.store.sqlite import Link, SqliteDatabase
 
 TOLD_MAX = 100
 
 
-class Writes(Reads):
+class Writes(Applies):
     """What every writer shares."""
 
     def __init__(
@@ -34,13 +44,17 @@ class Writes(Reads):
         max_in_progress: timedelta = timedelta(minutes=30),
         ageing: timedelta = AGEING,
         backups_kept: int = 5,
+        posting: Posting | None = None,
+        day_budget: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(database, backups_kept=backups_kept)
+        super().__init__(database, backups_kept=backups_kept, ageing=ageing)
+        self._posting = posting or Posting()
+        self._day_budget = day_budget or {}
+        self._budgets: dict[str, bool] = {}
         self._clock = clock
         self._pending_runs_max = pending_runs_max
         self._pending_tasks_max = pending_tasks_max
         self._max_in_progress = max_in_progress
-        self._ageing = ageing
 
     def _now(self) -> datetime:
         """The store's clock, in whole milliseconds, as rows keep it."""
@@ -48,36 +62,120 @@ class Writes(Reads):
         return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
     def _write(
-        self,
-        link: Link,
-        before: Task,
-        events: Sequence[Event],
-        *,
-        claimed: bool = False,
-        tell: bool = True,
+        self, link: Link, before: Task, events: Sequence[Event], *, tell: bool = True
     ) -> Task:
-        """Evolve, keep the row, keep the journal, open or close the dependents and tell them."""
-        catalogue = self._catalogue(link, before.run_id)
+        """Stamp the events with the time, keep rows and journal, tell the dependents."""
         now = self._now()
-        after, entries = before, []
         for event in events:
-            after = evolve(after, event)
-            entries.append(entry_params(after, event, catalogue, ms(now)))
-        if after is not before:
-            back = after.state is State.WAITING and before.state is not State.WAITING
-            waits = rank(after.due_at or now, after.spec.priority, self._ageing) if back else None
-            marks = {"rank": waits, "claimed_ms": ms(now) if claimed else None}
-            link.run(sql.UPDATE_TASK, {**task_params(after), **marks})
-        change = (before.state is State.DONE) - (after.state is State.DONE)
-        if change:
-            ageing_ms = self._ageing // timedelta(milliseconds=1)
-            params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
-            link.run(sql.OPEN_DEPENDENTS, params)
-        link.many(sql.INSERT_ENTRY, entries)
-        learn(link, before, events, now)
+            if isinstance(event, Planned) and event.specs:
+                run = self._run(link, before.run_id)
+                self._grow(link, run, event.specs, event.replaces, planned=True)
+        after = self._apply(link, before, events, now)
+        self._keep(link, self._entries(link, before, events, ms(now)))
         if tell:
             self._tell_dependents(link, before, after)
+        self._follow(link, after, events)
         return after
+
+    def _keep(self, link: Link, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Lines of the journal, and the notices that tell of them."""
+        link.many(sql.INSERT_ENTRY, entries)
+        if self._posting.channels and any(e["event"] in NOTICED for e in entries):
+            post(link, entries, self._posting)
+
+    def _follow(self, link: Link, task: Task, events: Sequence[Event]) -> None:
+        """What an event of one task means for the run and for other tasks."""
+        for event in events:
+            match event:
+                case Blamed(culprit=culprit, failure=failure):
+                    guilty = self._task(link, culprit)
+                    if guilty.state is State.DONE:
+                        self._write(link, guilty, (UndoRequested(guilty.landed, failure),))
+                case Planned(names=names, pause=pause):
+                    fill = task.spec.fill
+                    if fill is not None and fill.phase:
+                        data = {"phase": fill.phase, "tasks": list(names)}
+                        self._tell(link, task.run_id, "PHASE_FILLED", data, task.id)
+                    if pause:
+                        self._pause(link, task.run_id, pause)
+                case Replaced(by=by) if task.spec.phase:
+                    data = {"phase": task.spec.phase, "replaced": task.id, "by": by}
+                    self._tell(link, task.run_id, "PHASE_REOPENED", data, task.id)
+                case _:
+                    pass
+
+    def _pause(self, link: Link, run_id: str, why: str) -> None:
+        """Nothing new is begun; what is at work goes on to its end."""
+        if self._run(link, run_id).paused:
+            return
+        fields = {"paused": why}
+        self._set_run(link, run_id, fields)
+        self._tell(link, run_id, "RUN_PAUSED", {"why": why, "set": fields})
+
+    # -------------------------------------------------------------- new tasks
+
+    def _made(self, link: Link, run_id: str) -> int:
+        row = link.row("SELECT tasks_made FROM runs WHERE id = :id", {"id": run_id})
+        return int(row["tasks_made"]) if row else 0
+
+    def _grow(
+        self,
+        link: Link,
+        run: Run,
+        specs: Sequence[Spec],
+        replaces: Mapping[str, str],
+        *,
+        planned: bool,
+    ) -> list[TaskId]:
+        """Add tasks; each that takes the place of another inherits its lineage and its counts."""
+        old = {name: self._task(link, task_id) for name, task_id in replaces.items()}
+        made = self._insert(link, run, specs, self._made(link, run.id) + 1, old, planned=planned)
+        by_name = dict(zip((spec.name for spec in specs), made, strict=True))
+        for name, task in old.items():
+            why = "replaced by the planner" if planned else "replaced"
+            self._write(link, task, (Replaced(by_name[name], why),))
+        return made
+
+    def _insert(
+        self,
+        link: Link,
+        run: Run,
+        specs: Sequence[Spec],
+        first: int,
+        old: Mapping[str, Task] | None = None,
+        *,
+        planned: bool = False,
+    ) -> list[TaskId]:
+        now = self._now()
+        groups = {
+            spec.name: f"{run.id}-{n}"
+            for n, spec in enumerate(specs, start=first)
+            if spec.kind is TaskKind.GROUP
+        }
+        submitted = [
+            _submitted(n, spec, groups.get(spec.group, ""), (old or {}).get(spec.name), planned)
+            for n, spec in enumerate(specs, start=first)
+        ]
+        tasks = self._place(link, run.id, submitted, now) if submitted else []
+        lines = zip(tasks, submitted, strict=True)
+        entries = [entry_params(task, event, run.catalogue, ms(now)) for task, event in lines]
+        link.many(sql.INSERT_ENTRY, entries)
+        return [task.id for task in tasks]
+
+    def _entries(
+        self, link: Link, task: Task, events: Sequence[Event], at_ms: int
+    ) -> list[dict[str, Any]]:
+        """Each line carries the attempt it belongs to, which an event may begin."""
+        catalogue = self._catalogue(link, task.run_id)
+        entries = []
+        for event in events:
+            task = evolve(task, event)
+            entries.append(entry_params(task, event, catalogue, at_ms))
+        return entries
+
+    def _replacement(self, link: Link, task: Task) -> str:
+        row = link.row(sql.REPLACED_BY, {"id": task.id})
+        return str(json.loads(row["data"]).get("by", "")) if row else task.id
 
     def _tell_dependents(self, link: Link, before: Task, after: Task) -> None:
         """One notice for all levels: they are blocked by this task, or no longer are."""
@@ -85,7 +183,9 @@ class Writes(Reads):
         was, now_is = before.state in stuck, after.state in stuck
         if was == now_is:
             return
-        down = [row["id"] for row in link.rows(sql.DOWNSTREAM, {"id": after.id})]
+        # Whoever waited for a replaced task waits for its replacement by now.
+        root = self._replacement(link, after) if after.state is State.REPLACED else after.id
+        down = [row["id"] for row in link.rows(sql.DOWNSTREAM, {"id": root})]
         told = {"dependents": len(down), "tasks": down[:TOLD_MAX], "cause": after.id}
         if now_is:
             own = after.reason.value if after.reason else after.state.value
@@ -104,7 +204,15 @@ class Writes(Reads):
         attempt: int = 0,
     ) -> None:
         entry = {"run_id": run_id, "task_id": task_id, "attempt": attempt, "event": name}
-        link.run(sql.INSERT_ENTRY, {**entry, "at_ms": ms(self._now()), "data": dumps(dict(data))})
+        self._keep(link, [{**entry, "at_ms": ms(self._now()), "data": dumps(dict(data))}])
+
+
+def _submitted(n: int, spec: Spec, parent: str, old: Task | None, planned: bool) -> Submitted:
+    """A replacement goes on where its lineage stands."""
+    if old is None or spec.kind in {TaskKind.PLAN, TaskKind.CHECK}:
+        return Submitted(n, spec, parent)
+    counts = replace(old.counts, replans=old.counts.replans + planned)
+    return Submitted(n, spec, parent or old.parent, old.lineage or old.id, counts, old.spent_on)
 
 
 def entry_params(task: Task, event: Event, catalogue: Catalogue, at_ms: int) -> dict[str, Any]:

@@ -44,6 +44,9 @@ def _run(view: RunView) -> Document:
         "created_at": run.created_at.isoformat(),
         "finished_at": _instant(run.summed_at),
         "cancel_wanted": run.cancel_wanted,
+        "paused": run.paused or None,
+        "revision": run.revision,
+        "iteration": run.iteration or None,
         "merged": run.merged or None,
         "counts": dict(view.counts),
     }
@@ -61,6 +64,9 @@ def _task(view: TaskView) -> Document:
         "attempt": row.attempt,
         "required": row.required,
         "agent": row.agent or None,
+        "group": row.parent or None,
+        "phase": row.phase or None,
+        "held": row.held,
         "needs": list(view.needs),
         "reason": view.reason or None,
         "cause": view.cause or None,
@@ -151,6 +157,7 @@ def _bound(task: TaskBound) -> Document:
         "worst_case": {
             "total": task.bound.total,
             "content": task.bound.content,
+            "rerun": task.bound.rerun,
             "repeats": task.bound.repeats,
             "interruptions": task.bound.interruptions,
             "judging": task.bound.judging,
@@ -175,6 +182,9 @@ def status_schema() -> Document:
         "exit_code": _NUMBER,
         "finished_at": _MAYBE,
         "cancel_wanted": _YES,
+        "paused": _MAYBE,
+        "revision": _NUMBER,
+        "iteration": {"type": ["integer", "null"]},
         "merged": _MAYBE,
         "counts": {"type": "object", "additionalProperties": _NUMBER},
         "tasks": {"type": "array", "items": _object(_task_properties())},
@@ -193,8 +203,10 @@ def _task_properties() -> Document:
         "stage": {"enum": [stage.value for stage in Stage]},
         "required": _YES,
         "cancel_wanted": _YES,
+        "held": _YES,
         "reason": {"enum": [None, *(reason.value for reason in Reason)]},
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
+        **dict.fromkeys(("group", "phase"), _MAYBE),
         **dict.fromkeys(("needs", "choices"), _TEXTS),
     }
 

@@ -23,6 +23,8 @@ class TaskBound:
         if not self.bound.total:
             return "no agent: only checks"
         parts = [f"1 + {self.bound.content - 1} retries of its content"] if self.spec.agents else []
+        if self.bound.rerun:
+            parts.append(f"{self.bound.rerun} from the run branch")
         if self.bound.repeats:
             parts.append(f"{self.bound.repeats} repeats after rate limits and passing errors")
         if self.bound.interruptions:
@@ -45,7 +47,7 @@ class PlanView:
     @property
     def content(self) -> int:
         """Agent runs that answer for the work."""
-        return sum(task.bound.content for task in self.tasks)
+        return sum(task.bound.content + task.bound.rerun for task in self.tasks)
 
     @property
     def total(self) -> int:

@@ -103,7 +103,8 @@ def _returned(data: Data) -> str:
 
 def _reconciled(data: Data) -> str:
     n = len(data.get("tasks", ()))
-    return f"{data.get('mismatch', 'mismatch')} of {n} tasks: {data.get('repair', 'repaired')}"
+    whose = f" of {n} task{'s' if n != 1 else ''}" if n else ""
+    return f"{data.get('mismatch', 'mismatch')}{whose}: {data.get('repair', 'repaired')}"
 
 
 def _merged(data: Data) -> str:
@@ -114,6 +115,28 @@ def _message(data: Data) -> str:
     return f"warning: {one_line(str(data.get('message', '')), MESSAGE_CHARS)}"
 
 
+def _held(data: Data) -> str:
+    return f"{failure_words(data['failure'])}; {data['blocked']}: waits for its one re-run"
+
+
+def _recovering(data: Data) -> str:
+    return f"{data['strategy']}: {len(data.get('failed_subtasks', ()))} subtasks failed"
+
+
+def _blamed(data: Data) -> str:
+    beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
+    return f"{data['culprit']} is to blame{beside}; found by looking at {data['looked']} commits"
+
+
+def _planned(data: Data) -> str:
+    names = ", ".join(data.get("names", ())[:10])
+    return f"{len(data.get('names', ()))} tasks planned: {one_line(names, MESSAGE_CHARS)}"
+
+
+def _iterated(data: Data) -> str:
+    return f"iteration {data['iteration']}: {data['commit']}; {data['decision']}: {data['reason']}"
+
+
 _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ATTEMPT_STARTED": _started,
     "AGENT_FINISHED": _finished,
@@ -121,6 +144,24 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "QUALITY_JUDGMENT": _judged,
     "RETRY_DECISION": _retried,
     "ESCALATE_DECISION": _escalated,
+    "RERUN_HELD": _held,
+    "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
+    "RECOVERY_START": _recovering,
+    "RECOVERY_COMPLETE": lambda data: f"recovered by {data['strategy']}",
+    "TASK_BLAMED": _blamed,
+    "TASK_UNLANDED": lambda data: f"taken back off its branch: {data.get('why', '')}",
+    "TASK_RECALLED": lambda data: f"interrupted, its work is kept: {data.get('why', '')}",
+    "TASK_REPLACED": lambda data: f"replaced by {data['by']}",
+    "TASKS_PLANNED": _planned,
+    "PHASE_FILLED": lambda data: f"phase {data['phase']} is filled",
+    "PHASE_REFUSED": lambda data: f"phase {data['phase']} stays open: {data['defects'][0]}",
+    "PHASE_TIMED_OUT": lambda data: f"phase {data['phase']} was not filled in time",
+    "PHASE_REOPENED": lambda data: f"phase {data['phase']} is open again",
+    "ITERATION_FINISHED": _iterated,
+    "RUN_PAUSED": lambda data: f"paused: {data['why']}",
+    "RUN_RESUMED": lambda data: f"goes on after: {data['was']}",
+    "BUDGET_WARNING": _message,
+    "DEAD_LETTERED": lambda data: f"dead letter: {data.get('message', '')}",
     "TASK_LANDED": _landed,
     "TASK_BLOCKED": _blocked,
     "TASK_REVIVED": _revived,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from yaoki.core.graph import causes
-from yaoki.core.model import Question, Reason, Run, State, Task, TaskId
-from yaoki.core.status import EXIT, Status, proven, status
+from yaoki.core.model import Question, Reason, Run, Stage, State, Task, TaskId
+from yaoki.core.status import Status, exit_code, stands_at
 from yaoki.ports import Row
 
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
@@ -27,6 +27,7 @@ class TaskView:
     needs: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
     next: str = ""
+    limited_until: datetime | None = None
 
     @property
     def blocked(self) -> bool:
@@ -45,7 +46,7 @@ class RunView:
 
     @property
     def exit_code(self) -> int:
-        return EXIT[self.status]
+        return exit_code(self.run, self.status)
 
     @property
     def asking(self) -> tuple[TaskView, ...]:
@@ -66,14 +67,19 @@ def run_view(
     resting: bool,
     questions: Mapping[TaskId, Question] | None = None,
     worker: bool = False,
+    limits: Mapping[str, datetime] | None = None,
 ) -> RunView:
-    """`questions` are those of the escalated tasks; `worker` says that somebody is at it."""
+    """`questions` are those of the escalated tasks; `worker` says that somebody is at it; `limits`
+    until when which account waits.
+    """
     tally = Counter((row.state, row.required) for row in rows)
-    stands = status(tally, resting=resting, proven=proven(run))
+    settled = not any(row.held or row.undo_wanted for row in rows)
+    stands = stands_at(run, tally, resting=resting and settled)
     blocked = _causes(rows, needs)
     asked = questions or {}
     by_id = {row.id: row for row in rows}
-    tasks = tuple(_view(row, by_id, blocked, needs, asked.get(row.id)) for row in rows)
+    held = (_view(row, by_id, blocked, needs, asked.get(row.id)) for row in rows)
+    tasks = tuple(replace(v, limited_until=(limits or {}).get(v.row.account)) for v in held)
     counts = Counter(row.state.value for row in rows)
     numbers = {state.value: counts[state.value] for state in State}
     return RunView(run, stands, tasks, numbers, _next(run, stands, tasks, worker=worker))
@@ -128,6 +134,8 @@ def _next(run: Run, stands: Status, tasks: Sequence[TaskView], *, worker: bool) 
         case Status.ESCALATED:
             first = in_need(tasks)
             return first.next if first else f"yaoki status {run.id}"
+        case Status.PAUSED:
+            return f"yaoki answer {run.id} go"
         case Status.CANCELLED:
             landed = any(view.row.landed for view in tasks)
             return f"yaoki merge {run.id} --partial" if landed else "yaoki recover"
@@ -140,12 +148,17 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
         return ""
     if view.blocked:
         return f"blocked by {names.get(view.cause, view.cause)}"
+    if row.held:
+        return "waits for its one re-run until everything else rests"
     if row.due_at is not None and row.due_at > now:
         return f"next try in {(row.due_at - now).total_seconds():.0f} s"
     if view.unmet:
         shown = [names.get(need, need) for need in view.unmet]
         more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
         return f"needs {', '.join(shown[:NEEDS_SHOWN])}{more}"
+    if view.limited_until is not None and row.stage == Stage.PREPARE:
+        left = max(0.0, (view.limited_until - now).total_seconds())
+        return f"waits for its account {row.account}, limited for {left:.0f} s"
     return "waits for a free slot"
 
 
@@ -165,10 +178,15 @@ def row_of(task: Task, open_needs: int) -> Row:
         due_at=task.due_at,
         lease_until=task.lease.expires_at if task.lease else None,
         open_needs=open_needs,
-        required=task.spec.required,
+        required=task.spec.required and not task.parent,
         reason=task.reason.value if task.reason else "",
         agent=task.agent.name if task.agent else "",
         cancel_wanted=task.cancel_wanted,
         landed=task.landed,
         question=task.question.text if task.question else "",
+        undo_wanted=task.undo_wanted,
+        parent=task.parent,
+        held=task.held,
+        phase=task.spec.phase,
+        account=(task.agent.account or task.agent.name) if task.agent else "",
     )

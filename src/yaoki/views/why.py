@@ -12,7 +12,15 @@ from yaoki.ports import Entry
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import TaskView, waiting_for
 
-DECISIONS = ("RETRY_DECISION", "ESCALATE_DECISION")
+# What was decided, by the event that tells it.
+DECISIONS: Mapping[str, str] = {
+    "RETRY_DECISION": "RETRY",
+    "ESCALATE_DECISION": "ESCALATE",
+    "RERUN_HELD": "HOLD",
+    "RERUN_GRANTED": "RERUN",
+    "RECOVERY_START": "RECOVER",
+    "TASK_BLAMED": "BLAME",
+}
 # The rules a decision can name, in one sentence each.
 RULES: Mapping[str, str] = {
     "4.1": "only kinds of failure with a retry rule are tried again",
@@ -20,6 +28,11 @@ RULES: Mapping[str, str] = {
     "4.6": "the same failure with the same work changes the strategy, then ends the retries",
     "4.8": "a fault of our own repeats the stage and costs the agent no try",
     "5.1": "retry while the kind's count and the total are below their maximum",
+    "6.5": "a check without an agent is not asked again about the same commit",
+    "8.3": "a group is recovered once; what fails again lands in part, or a person is asked",
+    "8.4": "one re-run from the run branch's head, once per lineage, if others have landed",
+    "10.4": "what a person took over is verified, not retried",
+    "10.6": "past its budget no further agent is started",
     "5.7": "what was reported as not safe to retry is never retried by itself",
 }
 
@@ -106,21 +119,33 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
 
 def _decision(entry: Entry) -> Decision:
     data, why = entry.data, entry.data.get("why", {})
-    escalated = entry.event == "ESCALATE_DECISION"
-    reasoning = data["reason"]["description"] if escalated else data["reasoning"]
+    failure = data.get("failure")
     return Decision(
         entry.at,
         entry.attempt,
-        "ESCALATE" if escalated else "RETRY",
-        failure_words(data["failure"]),
-        reasoning,
+        DECISIONS[entry.event],
+        failure_words(failure) if failure else "",
+        _reasoning(entry),
         why.get("rule", ""),
         why.get("inputs", {}),
         tuple(why.get("otherwise", ())),
     )
 
 
-ENDS = (*DECISIONS, "TASK_LANDED", "TASK_CANCELLED")
+def _reasoning(entry: Entry) -> str:
+    data = entry.data
+    match entry.event:
+        case "RETRY_DECISION":
+            return str(data["reasoning"])
+        case "ESCALATE_DECISION":
+            return str(data["reason"]["description"])
+        case "RERUN_HELD":
+            return str(data.get("why", {}).get("inputs", {}).get("reasoning", ""))
+        case _:
+            return told(entry)
+
+
+ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED", "TASK_CANCELLED")
 
 
 def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:

@@ -19,6 +19,7 @@ WORK = "refs/yaoki/work"
 SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
 RUNS = "refs/yaoki/runs"
+BASES = "refs/yaoki/bases"
 
 
 def part(text: str) -> str:
@@ -33,12 +34,18 @@ def run_ref(run_id: str) -> str:
 
 
 def branch_of(run: Run) -> str:
-    return run_ref(run.id)
+    """The run's own branch, or that of the group whose line is meant."""
+    return run_ref(f"{run.line}-group" if run.line else run.id)
 
 
 def mark_of(run: Run) -> str:
-    """Beside the run branch: where yaoki itself last put it."""
-    return f"{RUNS}/{part(run.id)}"
+    """Beside the branch: where yaoki itself last put it."""
+    return f"{RUNS}/{part(run.line or run.id)}"
+
+
+def base_of(run: Run) -> str:
+    """Beside a group's branch: the commit of the run branch that it began at."""
+    return f"{BASES}/{part(run.line or run.id)}"
 
 
 def task_ref(task_id: str) -> str:

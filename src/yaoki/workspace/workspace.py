@@ -12,17 +12,20 @@ from uuid import uuid4
 
 from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task
-from yaoki.ports import Candidate, Kept, Merged, Place, SavedWork
+from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, SavedWork
 from yaoki.system import birth
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
-from yaoki.workspace.content import Content
+from yaoki.workspace.content import Content, readable
 from yaoki.workspace.git import Git
 from yaoki.workspace.guards import guards
+from yaoki.workspace.history import History
 from yaoki.workspace.include import copy_included
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
+from yaoki.workspace.leavings import Leavings
+from yaoki.workspace.lines import Lines
 from yaoki.workspace.merging import Merging
 from yaoki.workspace.refs import Commit, Refs, candidate_ref, task_ref
 from yaoki.workspace.repository import open_repository
@@ -52,6 +55,9 @@ class GitWorkspace:
         self._landing = Landing(*shared, self._keeping, self._branch)
         self._snapshots = Snapshots(self._git, *shared, self._keeping)
         self._merging = Merging(self._refs, self._commits, self._branch)
+        self._lines = Lines(self._refs, self._branch)
+        self._history = History(self._git, self._refs, self._commits)
+        self._leavings = Leavings(self._git)
 
     # -------------------------------------------------------------- the run branch
 
@@ -73,6 +79,38 @@ class GitWorkspace:
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
         return bool(commit) and self._refs.contains(commit, self.head(run))
+
+    # -------------------------------------------------------------- the lines of groups
+
+    @told
+    def open_line(self, run: Run, group: str) -> Run:
+        """The run seen from the group's own branch, which is made unless it is there."""
+        return self._lines.open(run, group)
+
+    @told
+    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
+        """Take a group's branch back to the run branch; what it held stays on a ref."""
+        return self._lines.roll_back(run, group)
+
+    @told
+    def close_line(self, run: Run, group: str) -> None:
+        """Delete a group's branch once the run branch holds it."""
+        self._lines.close(run, group)
+
+    @told
+    def landings(self, run: Run) -> tuple[LandedStep, ...]:
+        """What landed on the line, oldest first."""
+        return self._history.landings(run)
+
+    @told
+    def combination(self, base: str, chosen: Sequence[str]) -> str:
+        """A commit of `base` with just these landings; empty when they do not fit together."""
+        return self._history.combination(base, chosen)
+
+    def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        """(status, path) of every file that differs."""
+        found = self._content.between(old, new)
+        return tuple((change.status, readable(change.path)) for change in found)
 
     # -------------------------------------------------------------- the stages of a task
 
@@ -177,6 +215,24 @@ class GitWorkspace:
     def settle(self, task: Task, commit: str) -> tuple[str, ...]:
         """Put the worktree back at `commit`; returns the tracked files that were not as there."""
         return self._worktrees.settle(self._worktrees.need(task.id), commit)
+
+    @told
+    def ignored(self, task: Task) -> frozenset[str]:
+        """What git ignores in the worktree, file by file."""
+        return self._leavings.ignored(self._worktrees.need(task.id))
+
+    @told
+    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
+        """The worktree at `commit`, without any ignored file but these."""
+        found = self._worktrees.need(task.id)
+        self._worktrees.put(found, commit)
+        self._leavings.remove(found, self._leavings.ignored(found) - ignored)
+
+    @told
+    def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
+        """What a check must leave as it is, by a name for people, with a hash."""
+        found = self._worktrees.find(task.id)
+        return {**guards(self._git), **self._leavings.marks(found, strict=strict)}
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""

@@ -126,7 +126,7 @@ class Worktrees:
             link.unlink(missing_ok=True)
             link.write_bytes(os.fsencode(said))
         for name in UNFINISHED:
-            _delete(found.admin / name)
+            delete(found.admin / name)
         (self._git.common_dir / f"{task_ref(found.task_id)}.lock").unlink(missing_ok=True)
 
     def add(self, task_id: str, commit: str) -> Worktree:
@@ -156,8 +156,8 @@ class Worktrees:
             with suppress(FileNotFoundError):
                 found.path.rename(trash)
             if found.admin:
-                _delete(found.admin)
-        _delete(trash)
+                delete(found.admin)
+        delete(trash)
 
     def put(self, found: Worktree, commit: str) -> None:
         """Make it exactly this commit, on the task's branch; ignored files stay."""
@@ -209,7 +209,7 @@ class Worktrees:
         """Its content is committed, or counts for nothing."""
         if found.admin:
             for name in MERGING:
-                _delete(found.admin / name)
+                delete(found.admin / name)
 
     def clean(self, found: Worktree) -> bool:
         """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `agree`."""
@@ -250,7 +250,7 @@ def _sane(head: bytes) -> bool:
     return head.startswith(b"ref: refs/") or len(head.strip()) in {40, 64}
 
 
-def _delete(path: Path) -> None:
+def delete(path: Path) -> None:
     """Remove a file or a folder, whatever its permissions; one that is gone is fine."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)

@@ -39,6 +39,7 @@ class Policy:
     faults_max: int = 3
     deliveries_max: int = 5
     landings_max: int = 10
+    reruns_max: int = 1
     rate_limit_wait_max: timedelta = timedelta(hours=6)
     hints: Mapping[Kind, str] = field(default_factory=dict)
     message_max: int = 500
@@ -110,8 +111,26 @@ class AgentSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """What a plan task may make.  `role`: goal, phase, replan, iteration or task.
+
+    `deadline` counts from when it can start; zero is none.
+    """
+
+    role: str = "task"
+    phase: str = ""
+    tasks_max: int = 100
+    kinds: tuple[TaskKind, ...] = (TaskKind.CHANGE, TaskKind.REPORT, TaskKind.CHECK)
+    deadline: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
-    """A task as the plan gives it: frozen at submit, changed only by a new revision."""
+    """A task as the plan gives it: frozen at submit, changed only by a new revision.
+
+    `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
+    lets it land without what failed.  Of a plan task: `fill` says what it may make.
+    """
 
     name: str
     goal: str
@@ -134,3 +153,7 @@ class Spec:
     language: str = "en"
     budget: Mapping[str, float] = field(default_factory=dict)
     prompts: PromptFiles = field(default_factory=PromptFiles)
+    group: str = ""
+    atomic: bool = False
+    partial: bool = False
+    fill: Fill | None = None

@@ -21,7 +21,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check saw on one commit."""
+    """What one check saw on one commit.
+
+    `transient`: what broke it may be gone at the next try; `code` is an entry of the fatal
+    catalogue where it never is.  `retry_after` and `account` are of a judge whose service named
+    a limit.  `fault`: something of ours failed over it and is written down.
+    """
 
     check: str
     outcome: Outcome
@@ -36,6 +41,10 @@ class Finding:
     log: str = ""
     seconds: float = 0.0
     transient: bool = False
+    code: str = ""
+    retry_after: timedelta | None = None
+    account: str = ""
+    fault: str = ""
 
     @property
     def settled(self) -> bool:
@@ -71,7 +80,8 @@ class AgentExit:
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
     tail of its error channel; `question` what it asked.  `failed`: its own note says so.
     `start_fault`: this machine could not start it.  `report_bytes`: how much it said on its
-    output; `said`: the end of it.
+    output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
+    of itself; None when it did not, which is unknown and never zero.
 
     `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
     reach), session (the conversation is gone), request (refused as malformed), notfound,
@@ -96,6 +106,9 @@ class AgentExit:
     failed: bool = False
     report_bytes: int = 0
     said: str = ""
+    cost: float | None = None
+    tokens: int | None = None
+    turns: int | None = None
 
     @property
     def clean(self) -> bool:
@@ -106,7 +119,10 @@ class AgentExit:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt did not land."""
+    """Why an attempt did not land.
+
+    `account`: whose limit it was when it was not that of the task's own agent.
+    """
 
     kind: Kind
     message: str
@@ -121,3 +137,4 @@ class Failure:
     ours: bool = False
     reason: Reason | None = None
     code: str = ""
+    account: str = ""

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaoki.core.model.asked import AgentSpec, CheckSpec, Policy, Spec
 from yaoki.core.model.seen import AgentExit, Failure
-from yaoki.core.model.words import CONTENT, Choice, Kind, Reason, RunId, Stage, State, TaskId
+from yaoki.core.model.words import (
+    CONTENT,
+    Choice,
+    Kind,
+    Reason,
+    RunId,
+    Stage,
+    State,
+    Strategy,
+    TaskId,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,36 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Spend:
+    """What agents used up.  `unknown` counts the runs that reported no cost or no tokens."""
+
+    money: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    attempts: int = 0
+    unknown: int = 0
+
+    def plus(self, exit_: AgentExit) -> Spend:
+        untold = exit_.cost is None or exit_.tokens is None
+        return Spend(
+            round(self.money + (exit_.cost or 0.0), 6),
+            self.tokens + (exit_.tokens or 0),
+            round(self.seconds + exit_.seconds, 3),
+            self.attempts + 1,
+            self.unknown + untold,
+        )
+
+    def minus(self, other: Spend) -> Spend:
+        return Spend(
+            self.money - other.money,
+            self.tokens - other.tokens,
+            self.seconds - other.seconds,
+            self.attempts - other.attempts,
+            self.unknown - other.unknown,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """The commits of the current attempt, as far as it got."""
 
@@ -75,7 +115,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A node of the graph as it stands.  `evolve` makes every later one from this."""
+    """A node of the graph as it stands.  `evolve` makes every later one from this.
+
+    `session` is the agent's own conversation, which a retry in the same worktree goes on with.
+    `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
+    for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
+    work is taken back; `recalled` says that it was, `unmovable` that it could not be.
+    """
 
     id: TaskId
     run_id: RunId
@@ -102,14 +148,32 @@ class Task:
     waivers: tuple[str, ...] = ()
     take_over: bool = False
     cancel_wanted: bool = False
+    recall_wanted: bool = False
     undo_wanted: bool = False
     landed: str = ""
+    session: str = ""
+    lineage: str = ""
+    parent: str = ""
+    held: bool = False
+    rerun: bool = False
+    blame: Failure | None = None
+    recalled: bool = False
+    unmovable: bool = False
+    strategy: Strategy | None = None
+    recovered: tuple[str, ...] = ()
+    spent_on: Spend = field(default_factory=Spend)
+    forgiven_spend: Spend = field(default_factory=Spend)
 
     @property
     def agent(self) -> AgentSpec | None:
         if not self.spec.agents:
             return None
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
+
+    @property
+    def settled(self) -> bool:
+        """May others build on it?  Not on work that is about to be taken back."""
+        return self.state is State.DONE and not self.undo_wanted
 
     def spent(self, kind: Kind) -> int:
         """Failures of this kind since a person last gave a fresh budget."""
@@ -130,8 +194,23 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
+class Continuous:
+    """Execute, commit, evaluate, decide, again and again, within these bounds."""
+
+    iterations_max: int = 10
+    failures_max: int = 3
+    pause_on_failure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One plan carried out on one repository."""
+    """One plan carried out on one repository.
+
+    `planner` names the agents that are asked for more tasks, `chain` those of a task that names
+    none.  `line` is the group whose branch is
+    meant instead of the run's own.  `paused` says why nothing new is begun: `approval: …`,
+    `budget: …` or `failure: …`.
+    """
 
     id: RunId
     goal: str
@@ -148,10 +227,25 @@ class Run:
     cancel_wanted: bool = False
     merged: str = ""
     summed_at: datetime | None = None
+    planner: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    budget: Mapping[str, float] = field(default_factory=dict)
+    continuous: Continuous | None = None
+    language: str = "en"
+    approved: bool = False
+    paused: str = ""
+    iteration: int = 0
+    failures_in_row: int = 0
+    grants: int = 0
+    line: str = ""
 
     @property
     def branch(self) -> str:
-        return f"yaoki/{self.id}"
+        return f"yaoki/{self.line}-group" if self.line else f"yaoki/{self.id}"
+
+    def line_of(self, group: str, base: str = "") -> Run:
+        """The same run seen from the branch of one of its groups."""
+        return replace(self, line=group, base=base or self.base) if group else self
 
 
 def task_branch(task_id: str) -> str:

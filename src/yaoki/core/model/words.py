@@ -11,6 +11,12 @@ TaskId = NewType("TaskId", str)
 # The task that proves a plan's done_when; later proofs of the same run are numbered.
 DONE_WHEN = "done_when"
 
+# How often the planner may be asked again about one run, and about one lineage of tasks.
+REPLANS_MAX = 3
+
+# How many tasks get their one re-run from the run branch each time everything else rests.
+RERUNS_PER_ROUND = 5
+
 # How often a judge is asked about one commit before a person decides.
 JUDGE_TRIES_MAX = 3
 
@@ -105,6 +111,16 @@ class Choice(StrEnum):
     DONE = "done"
     WAIVE = "waive"
     ABORT = "abort"
+
+
+@unique
+class Strategy(StrEnum):
+    """How a group goes on after some of its subtasks failed."""
+
+    RETRY_FAILED_ONLY = "RETRY_FAILED_ONLY"
+    ROLLBACK_AND_RETRY = "ROLLBACK_AND_RETRY"
+    PARTIAL_COMMIT = "PARTIAL_COMMIT"
+    ESCALATE = "ESCALATE"
 
 
 @unique

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from yaoki.core.settings import RETRIES_MAX
+from yaoki.core.keys import RETRIES_MAX
 from yaoki.plan.fields import Inside, refusal
 from yaoki.plan.model import Strict
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -13,13 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yaoki.app.planning import PlanReading
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
 from yaoki.engine.hold import Hold
 from yaoki.errors import Fault, PlanInvalid, StoreError, Unknown
-from yaoki.ports import Processes
-from yaoki.store import SqlStore, open_store
+from yaoki.ports import PlanAnswer, Processes
+from yaoki.store import Places, SqlStore, open_store, store_known
 from yaoki.system import (
     ShimProcesses,
     SystemClock,
@@ -38,10 +40,13 @@ if TYPE_CHECKING:
     from yaoki.core.model import Finding, Run, RunId
     from yaoki.engine.closing import Closing
     from yaoki.engine.control import Control
+    from yaoki.engine.growing import Growth
     from yaoki.engine.pool import Pool, Stop
+    from yaoki.engine.sending import Sending
     from yaoki.engine.stages import Stages
     from yaoki.engine.worker import Worker
     from yaoki.plan import Asked, Known, Plan
+    from yaoki.store.outbox import Posting
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 BACKUP_EVERY = timedelta(minutes=10)
@@ -88,8 +93,32 @@ class App:
                 "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
                 "ageing": timedelta(seconds=limits.ageing_s),
                 "backups_kept": self.settings.store.backups,
+                "posting": self._posting,
+                "day_budget": self.settings.budget.day,
             },
+            warn=_warn,
         )
+
+    @property
+    def has_store(self) -> bool:
+        """Is there a store, or was there one that can be restored?"""
+        return store_known(self.store_path)
+
+    @property
+    def journal_folder(self) -> Path:
+        return Places(self.store_path).journal
+
+    def set_aside(self) -> list[Path]:
+        """Damaged stores that were kept, oldest first."""
+        return sorted(Places(self.store_path).quarantine.glob("*"))
+
+    @property
+    def _posting(self) -> Posting:
+        """Which notices are written, and for which channels."""
+        from yaoki.store.outbox import Posting
+
+        wanted, at_once = self.settings.notify, self.settings.escalate.notify_immediately
+        return Posting(wanted.channels, frozenset(wanted.events), at_once)
 
     @property
     def store_path(self) -> Path:
@@ -125,7 +154,19 @@ class App:
             new_id=new_run_id,
             settle=self.closing.rests,
             mask=lambda text: mask(text, known),
+            archived=self._archived,
         )
+
+    def _archived(self, text: str) -> str:
+        from yaoki.app.retention import archived_hint
+
+        return archived_hint(self, text)
+
+    @cached_property
+    def growth(self) -> Growth:
+        from yaoki.engine.growing import Growth
+
+        return Growth(self.store)
 
     @cached_property
     def stages(self) -> Stages:
@@ -162,13 +203,22 @@ class App:
             self.store,
             quality,
             lambda: Room(disk_free(self.home), memory_free()),
+            PlanReading(self.store, limits.task_text_bytes),
+            lambda task_id: not self.store.task(task_id).unmovable,
         )
 
     @cached_property
     def closing(self) -> Closing:
         from yaoki.engine.closing import Closing
 
-        return Closing(self.store, self.clock, self.workspace.head)
+        limits = self.settings.limits
+        return Closing(
+            self.store,
+            self.workspace,
+            self.clock,
+            timeout=timedelta(seconds=limits.deadline_s),
+            hang=timedelta(seconds=limits.hang_s),
+        )
 
     def worker(self, slots: int) -> Worker:
         from yaoki.engine.worker import Worker
@@ -227,7 +277,9 @@ class App:
 
     # -------------------------------------------------------------- whole jobs
 
-    def submit(self, plan: Plan, *, base: str = "", parallel: int = 0) -> Run:
+    def submit(
+        self, plan: Plan, *, base: str = "", parallel: int = 0, approved: bool = True
+    ) -> Run:
         """Freeze a plan as a run of this repository."""
         from yaoki.engine.control import Submission
 
@@ -245,9 +297,19 @@ class App:
             base=commit,
             parallel=parallel or self.settings.limits.parallel,
             priority=plan.priority,
+            planner=plan.planner,
+            chain=plan.chain,
+            budget={**self.settings.budget.run, **plan.budget},
+            continuous=plan.continuous,
+            language=plan.language,
+            approved=approved,
         )
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
+
+    def tasks_of(self, run: Run, file: Path) -> PlanAnswer:
+        """Tasks that somebody wrote for a run on its way."""
+        return PlanReading(self.store, self.settings.limits.task_text_bytes).from_file(run, file)
 
     def check(self, plan: Plan) -> None:
         """What a plan leans on besides itself: its readers and the project's prompts."""
@@ -325,8 +387,18 @@ class App:
         self.expire_snapshots()
         pool = self.pool(slots or run.parallel)
         _obey_signals(pool.stop, asked)
-        pool.serve([run.id])
+        with self.sending.beside():
+            pool.serve([run.id])
+            self.closing.rests(run.id)
         return pool
+
+    @property
+    def sending(self) -> Sending:
+        from yaoki.engine.sending import Sending
+        from yaoki.notify import open_channels
+
+        channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
+        return Sending(self.store, channels, self.clock)
 
     def expire_snapshots(self) -> list[str]:
         """Old ones go; those of tasks that are not over are needed."""
@@ -350,6 +422,12 @@ class App:
     def close(self) -> None:
         if "store" in self.__dict__:
             self.store.close()
+
+
+def _warn(words: str) -> None:
+    """What nobody may miss and what is no failure: a line beside the answer of any command."""
+    known = secret_values(os.environ)
+    print(f"yaoki: {mask(words, known)}", file=sys.stderr, flush=True)
 
 
 def _alive_here(holder: str) -> bool:

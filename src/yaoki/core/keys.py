@@ -1,0 +1,35 @@
+"""How a setting is declared: its default, its bounds and its meaning, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field
+from types import MappingProxyType
+from typing import Any
+
+RETRIES_MAX = 100
+SECONDS_MAX = 30 * 86_400
+MILLISECONDS_MAX = SECONDS_MAX * 1_000
+BYTES_MAX = 1 << 50
+
+
+def key(
+    default: Any,
+    doc: str,
+    *,
+    low: float = 0,
+    high: float = 1_000_000,
+    words: Iterable[str] = (),
+    secret: bool = False,
+) -> Any:
+    """A setting with its meaning and bounds; its type is the type of its default.
+
+    Bounds of a list are those of its length.  A refusal does not repeat what may be `secret`.
+    """
+    held = {"doc": doc, "low": low, "high": high, "words": tuple(words), "secret": secret}
+    return field(default=default, metadata=MappingProxyType(held))
+
+
+def seconds(default: float, doc: str) -> Any:
+    """A duration above zero; tests use very small ones."""
+    return key(default, doc, low=0.001, high=SECONDS_MAX)

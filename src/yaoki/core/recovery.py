@@ -1,0 +1,56 @@
+"""How a group goes on after some of its subtasks failed: rule 8.3 as a pure choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from yaoki.core.graph import downstream
+from yaoki.core.model import Strategy, Task, TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The strategy and its reason; `otherwise` says what would have changed it."""
+
+    strategy: Strategy
+    reason: str
+    otherwise: str
+
+
+def choose(
+    group: Task,
+    failed: Sequence[TaskId],
+    succeeded: Sequence[TaskId],
+    needs: Mapping[TaskId, Sequence[TaskId]],
+) -> Choice:
+    """A group is recovered once; what fails again lands in part if that is allowed, else a person.
+
+    Recovering again and again would spend agent runs without an end.
+    """
+    if group.counts.reruns == 0:
+        return _recover(group, failed, succeeded, needs)
+    if group.spec.partial and not group.spec.atomic and succeeded:
+        words = f"{len(failed)} subtasks failed again; {len(succeeded)} succeeded and may land"
+        return Choice(Strategy.PARTIAL_COMMIT, words, "partial: false")
+    words = f"{len(failed)} subtasks failed again after the group was recovered once"
+    return Choice(Strategy.ESCALATE, words, "partial: true with a subtask that succeeded")
+
+
+def _recover(
+    group: Task,
+    failed: Sequence[TaskId],
+    succeeded: Sequence[TaskId],
+    needs: Mapping[TaskId, Sequence[TaskId]],
+) -> Choice:
+    if group.spec.atomic:
+        words = "the group is atomic: all of it or nothing"
+        return Choice(Strategy.ROLLBACK_AND_RETRY, words, "atomic: false")
+    below = {task for one in failed for task in downstream(one, needs)}
+    standing = [task for task in succeeded if task in below]
+    if standing:
+        words = f"{', '.join(standing[:3])} succeeded on top of what failed"
+        otherwise = "no subtask that needs a failed one had succeeded"
+        return Choice(Strategy.ROLLBACK_AND_RETRY, words, otherwise)
+    words = "nothing succeeded on top of what failed"
+    return Choice(Strategy.RETRY_FAILED_ONLY, words, "a subtask that needs a failed one succeeded")

@@ -1,0 +1,121 @@
+"""Whose landing turned a line red: found by bisection in the worktree of a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.blame import first_red, partners
+from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
+from yaoki.core.reports import Blame
+from yaoki.engine.hold import Hold
+from yaoki.ports import Checker, LandedStep, Workspace
+
+# What a judge or a package says may differ from look to look, and costs money.
+REPEATABLE = frozenset({"command", "file"})
+
+
+class Unsteady(Exception):
+    """A look said neither passed nor failed, so nobody is to blame."""
+
+
+class Blaming:
+    """Asked by the verify stage when a proof or a group's own checks fail."""
+
+    def __init__(
+        self, workspace: Workspace, checker: Checker, movable: Callable[[TaskId], bool]
+    ) -> None:
+        self._workspace, self._checker, self._movable = workspace, checker, movable
+
+    def find(self, line: Run, task: Task, verdict: Verdict, home: Path, hold: Hold) -> Blame | None:
+        """The guilty landing, when the line's base was green and a landing can be named."""
+        check = _failing(task, verdict)
+        steps = self._workspace.landings(line)
+        if check is None or not steps:
+            return None
+        look = _Look(self._workspace, self._checker, task, check, home, hold)
+        try:
+            if look.red(line.base):
+                return None
+            return self._guilty(line, steps, look)
+        except Unsteady:
+            return None
+        finally:
+            self._workspace.visit(task, steps[-1].commit)
+
+    def _guilty(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> Blame | None:
+        number = first_red(len(steps), lambda n: look.red(steps[n - 1].commit))
+        guilty = steps[number - 1]
+        if not guilty.task_id or not self._movable(guilty.task_id):
+            # Blaming it again and again would change nothing: a person decides.
+            return None
+        beside = partners(number, lambda chosen: self._together(line, steps, number, chosen, look))
+        names = tuple(steps[n - 1].task_id for n in beside if steps[n - 1].task_id)
+        return Blame(guilty.task_id, names, guilty.commit, look.looked)
+
+    def _together(
+        self,
+        line: Run,
+        steps: Sequence[LandedStep],
+        number: int,
+        chosen: Sequence[int],
+        look: _Look,
+    ) -> bool | None:
+        commits = [steps[n - 1].commit for n in (*chosen, number)]
+        made = self._workspace.combination(line.base, commits)
+        return look.red(made) if made else None
+
+
+class _Look:
+    """One check on many commits, each looked at once."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        checker: Checker,
+        task: Task,
+        check: CheckSpec,
+        home: Path,
+        hold: Hold,
+    ) -> None:
+        self._workspace, self._checker, self._task, self._check = workspace, checker, task, check
+        self._home, self._hold = home, hold
+        self._seen: dict[str, bool] = {}
+        self.looked = 0
+
+    def red(self, commit: str) -> bool:
+        if commit not in self._seen:
+            self._seen[commit] = self._fails(commit)
+        return self._seen[commit]
+
+    def _fails(self, commit: str) -> bool:
+        if self._hold.why():
+            raise Unsteady
+        self.looked += 1
+        self._workspace.visit(self._task, commit)
+        facts: dict[str, Any] = {
+            "commit": commit,
+            "base": commit,
+            "onto": commit,
+            "changed": (),
+            "scope": (),
+        }
+        finding = self._checker.check(
+            self._check,
+            Path(self._task.work.worktree),
+            self._home / f"look-{self.looked}",
+            facts=facts,
+            stop=lambda: bool(self._hold.why()),
+        )
+        if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
+            raise Unsteady
+        return finding.outcome is Outcome.FAILED
+
+
+def _failing(task: Task, verdict: Verdict) -> CheckSpec | None:
+    finding = verdict.failing
+    if finding is None or finding.outcome is not Outcome.FAILED:
+        return None
+    named = (check for check in task.spec.checks if check.name == finding.check)
+    return next((check for check in named if check.type in REPEATABLE), None)

@@ -1,0 +1,132 @@
+"""What planners and people may ask of a run on its way: more tasks, replacements, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from yaoki.core.events import Event, Note, Planned
+from yaoki.core.model import Run, Spec, State, Task, TaskId, TaskKind
+from yaoki.core.status import Status, stands_at
+from yaoki.errors import NotNow, PlanInvalid, Unknown
+from yaoki.ports import Row, Store
+
+NAMES_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of it: the new tasks by name, and the revision of the plan."""
+
+    tasks: tuple[TaskId, ...]
+    revision: int
+
+
+class Growth:
+    """The planner's commands, the same for agents and for people."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # -------------------------------------------------------------- more tasks
+
+    def extend(self, run: Run, specs: Sequence[Spec], replaces: Mapping[str, str]) -> Made:
+        """Add tasks, some in the place of failed ones; all of it or nothing."""
+        self._refuse_over(run)
+        revision = run.revision + 1
+        data = {"replaces": dict(replaces), "revision": revision}
+        made = self._store.add(
+            run.id, specs, replaces=replaces, event="PLAN_EXTENDED", data=data, revision=revision
+        )
+        return Made(tuple(made), revision)
+
+    def add_retry(self, task: Task, goal: str) -> Made:
+        """Another task in the place of a failed one: lineage kept, dependents revived."""
+        if task.state is not State.ESCALATED and not task.held:
+            raise NotNow(
+                f"{task.id} has not failed: it is {task.state.value}", hint=f"yaoki why {task.id}"
+            )
+        run = self._store.run(task.run_id)
+        spec = replace(task.spec, name=self._free(run, task), goal=goal or task.spec.goal)
+        return self.extend(run, [spec], {spec.name: task.id})
+
+    def _free(self, run: Run, task: Task) -> str:
+        taken = {row.name for row in self._store.rows(run.id)}
+        stem = self._store.task(task.lineage).spec.name if task.lineage else task.spec.name
+        return next(n for i in range(2, NAMES_MAX) if (n := f"{stem}-r{i}") not in taken)
+
+    def _refuse_over(self, run: Run) -> None:
+        if run.cancel_wanted:
+            raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
+        if run.merged:
+            raise NotNow(f"run {run.id} is merged already", hint="yaoki run PLAN")
+
+    # -------------------------------------------------------------- deferred phases
+
+    def fill(self, run: Run, phase: str, specs: Sequence[Spec]) -> Made:
+        """Fill a deferred phase by hand; what breaks its constraints is refused, it stays open."""
+        self._refuse_over(run)
+        task = self.filling(run, phase)
+        fill = task.spec.fill
+        assert fill is not None, f"{task.id} fills nothing"
+        defects = _against(fill.tasks_max, [kind.value for kind in fill.kinds], specs)
+        if defects:
+            told = Note("PHASE_REFUSED", {"phase": phase, "defects": defects})
+            self._store.amend(task.id, lambda _: (told,))
+            words = f"phase {phase!r} stays open: {defects[0]}"
+            raise PlanInvalid(
+                words, hint=f"yaoki plan submit --phase {phase} FILE", defects=defects
+            )
+        names = tuple(spec.name for spec in specs)
+        placed = tuple(replace(spec, phase=fill.phase) for spec in specs)
+
+        def decide(now: Task) -> Sequence[Event]:
+            if now.state.final or now.state is State.ACTIVE:
+                words = f"phase {phase!r} is {now.state.value}"
+                raise NotNow(words, hint=f"yaoki why {now.id}")
+            return (Planned(names, by="person", specs=placed),)
+
+        self._store.amend(task.id, decide)
+        rows = [row.id for row in self._store.rows(run.id) if row.name in names]
+        return Made(tuple(rows), run.revision)
+
+    def filling(self, run: Run, phase: str) -> Task:
+        """The open plan task of a phase, by the phase's name or its own."""
+        rows = [r for r in self._store.rows(run.id) if r.kind == TaskKind.PLAN]
+        found = [r for r in rows if phase in {r.phase, r.name}]
+        if not found:
+            names = ", ".join(r.phase or r.name for r in rows) or "none"
+            raise Unknown(f"there is no deferred phase {phase!r}", hint=f"there are: {names}")
+        return self._store.task(found[-1].id)
+
+    # -------------------------------------------------------------- its end
+
+    def incomplete(self, run: Run) -> list[Row]:
+        """What is required and still open."""
+        rows = self._store.rows(run.id)
+        return [row for row in rows if row.required and not row.state.final]
+
+    def complete(self, run: Run) -> Status:
+        """Refused with the list while anything required is open; the status is derived."""
+        open_ = self.incomplete(run)
+        if open_:
+            names = ", ".join(f"{row.name} ({row.state.value})" for row in open_[:20])
+            more = f" and {len(open_) - 20} more" if len(open_) > 20 else ""
+            raise NotNow(
+                f"{len(open_)} required tasks of run {run.id} are open: {names}{more}",
+                hint=f"yaoki status {run.id}",
+            )
+        now = self._store.run(run.id)
+        return stands_at(now, self._store.tally(run.id), resting=self._store.resting(run.id))
+
+
+def _against(most: int, kinds: Sequence[str], specs: Sequence[Spec]) -> list[str]:
+    found = []
+    if len(specs) > most:
+        found.append(f"{len(specs)} tasks are over the limit of {most}")
+    found += [
+        f"{spec.name}: kind {spec.kind.value} is not one of {', '.join(kinds)}"
+        for spec in specs
+        if spec.kind.value not in kinds
+    ]
+    return found

@@ -1,0 +1,129 @@
+"""At rest: the one re-run from the run branch, and what becomes of groups with failed subtasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from yaoki.core.events import (
+    Cancelled,
+    CancelRequested,
+    Event,
+    Note,
+    RecoveryStarted,
+    RerunGranted,
+    Unlanded,
+    Why,
+)
+from yaoki.core.graph import downstream
+from yaoki.core.model import Run, State, Strategy, Task, TaskId
+from yaoki.core.recovery import Choice, choose
+from yaoki.core.rounds import next_round
+from yaoki.core.rules import Moment, not_rerun
+from yaoki.ports import Clock, Row, Store, Workspace
+
+Change = tuple[TaskId, Callable[[Task], Sequence[Event]]]
+FILES_TOLD_MAX = 100
+
+
+class Recovering:
+    """Asked when nothing of a run can be claimed; every answer is one transaction."""
+
+    def __init__(self, store: Store, workspace: Workspace, clock: Clock) -> None:
+        self._store, self._workspace, self._clock = store, workspace, clock
+
+    def settle(self, run: Run) -> bool:
+        """True when something was changed, so that the run may go on."""
+        held = self._store.held(run.id)
+        groups = {task.parent for task in held if task.parent}
+        alone = [task for task in held if not task.parent]
+        changes = self._round(run, alone) if alone else []
+        for group in sorted(groups):
+            members = [task for task in held if task.parent == group]
+            changes += self._group(run, self._store.task(group), members)
+        if changes:
+            self._store.amend_all(changes)
+        return bool(changes)
+
+    # -------------------------------------------------------------- tasks on their own
+
+    def _round(self, run: Run, held: Sequence[Task]) -> list[Change]:
+        head = self._workspace.head(run)
+        chosen = next_round(held, head)
+        granted = [(task.id, _granting(head, "")) for task in chosen.rerun]
+        why = "no other task has landed since it began"
+        return [*granted, *((task.id, self._asking(why)) for task in chosen.ask)]
+
+    def _asking(self, why: str) -> Callable[[Task], Sequence[Event]]:
+        return lambda task: not_rerun(task, why, self._moment()) if task.held else ()
+
+    def _moment(self) -> Moment:
+        now = self._clock.now()
+        return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), 0.5)
+
+    # -------------------------------------------------------------- groups
+
+    def _group(self, run: Run, group: Task, held: Sequence[Task]) -> list[Change]:
+        rows = [row for row in self._store.rows(run.id) if row.parent == group.id]
+        done = [row for row in rows if row.state is State.DONE]
+        failed = [task.id for task in held]
+        needs = self._store.needs(run.id)
+        choice = choose(group, failed, [row.id for row in done], needs)
+        started = RecoveryStarted(
+            choice.strategy, tuple(failed), tuple(row.id for row in done), _why(choice)
+        )
+        match choice.strategy:
+            case Strategy.RETRY_FAILED_ONLY:
+                head = self._workspace.head(self._workspace.open_line(run, group.id))
+                again = [(one, _granting(head, choice.strategy.value)) for one in failed]
+                return [(group.id, lambda _: (started,)), *again]
+            case Strategy.ROLLBACK_AND_RETRY:
+                return self._rolled_back(run, group, done, failed, started)
+            case Strategy.PARTIAL_COMMIT:
+                below = [t for one in failed for t in downstream(one, needs) if t != group.id]
+                inside = {row.id for row in rows if row.state is not State.DONE}
+                left_out = [*failed, *(t for t in dict.fromkeys(below) if t in inside)]
+                told = RecoveryStarted(
+                    choice.strategy, tuple(left_out), started.succeeded_subtasks, started.why
+                )
+                return [(group.id, lambda _: (told,)), *((one, _left_out) for one in left_out)]
+            case Strategy.ESCALATE:
+                asked = [(one, self._asking(choice.reason)) for one in failed]
+                return [(group.id, lambda _: (started,)), *asked]
+
+    def _rolled_back(
+        self,
+        run: Run,
+        group: Task,
+        done: Sequence[Row],
+        failed: Sequence[TaskId],
+        started: RecoveryStarted,
+    ) -> list[Change]:
+        """The branch first: cut off before the rest is recorded, it is found rolled back."""
+        held, to = self._workspace.roll_back(run, group.id)
+        files = self._workspace.files_between(held, to)
+        restored = Note(
+            "SNAPSHOT_RESTORE",
+            {
+                "snapshot_id": held,
+                "restored_files": [p for s, p in files if s != "D"][:FILES_TOLD_MAX],
+                "deleted_files": [p for s, p in files if s == "D"][:FILES_TOLD_MAX],
+            },
+        )
+        why = "rolled back with its group"
+        taken = [(row.id, lambda _: (Unlanded(to, why),)) for row in done]
+        again = [(one, _granting(to, Strategy.ROLLBACK_AND_RETRY.value)) for one in failed]
+        return [(group.id, lambda _: (started, restored)), *taken, *again]
+
+
+def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
+    why = Why("8.3" if strategy else "8.4", {"head": head, "strategy": strategy})
+    return lambda task: (RerunGranted(head, strategy, why),) if task.held else ()
+
+
+def _left_out(task: Task) -> Sequence[Event]:
+    why = "left out: its group lands without it"
+    return () if task.state.final else (CancelRequested(why), Cancelled(why))
+
+
+def _why(choice: Choice) -> Why:
+    return Why("8.3", {"reason": choice.reason}, (choice.otherwise,))

@@ -1,0 +1,170 @@
+"""What a run becomes on its way: more tasks, replacements, pauses; what rests for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from yaoki.core.events import Event
+from yaoki.core.model import Run, RunId, Spec, Spend, Task, TaskId
+from yaoki.errors import NotNow, OverLimit
+from yaoki.ports import Notice
+from yaoki.store import outbox, totals
+from yaoki.store import statements as sql
+from yaoki.store.claims import Claims
+from yaoki.store.rows import instant, ms
+from yaoki.store.sqlite import Link
+
+
+class Growing(Claims):
+    """Each public method is one transaction."""
+
+    def add(
+        self,
+        run_id: RunId,
+        specs: Sequence[Spec],
+        *,
+        unless: str = "",
+        replaces: Mapping[str, str] | None = None,
+        event: str = "",
+        data: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> list[TaskId]:
+        """More tasks for a run, some in the place of others; all of it or nothing."""
+
+        def work(link: Link) -> list[TaskId]:
+            run = self._run(link, run_id)
+            if run.cancel_wanted or (unless and self._named(link, run_id, unless)):
+                return []
+            if not unless:
+                # The run's own proofs and replans are no tasks of the plan, so none is counted.
+                self._refuse_tasks(self._made(link, run_id) + len(specs))
+            if event:
+                self._set_run(link, run_id, fields)
+                told = {**(data or {}), "tasks": [spec.name for spec in specs]}
+                self._tell(link, run_id, event, {**told, "set": fields} if fields else told)
+            return self._grow(link, run, specs, replaces or {}, planned=False)
+
+        return self._db.write(work)
+
+    def _refuse_tasks(self, tasks: int) -> None:
+        if tasks > self._pending_tasks_max:
+            raise OverLimit(
+                "tasks of one run",
+                tasks,
+                self._pending_tasks_max,
+                hint="split the plan, or raise limits.pending_tasks in yaoki.toml",
+            )
+
+    def amend_all(
+        self, changes: Sequence[tuple[TaskId, Callable[[Task], Sequence[Event]]]]
+    ) -> list[Task]:
+        """Changes of several tasks that belong together: all or none."""
+
+        def work(link: Link) -> list[Task]:
+            made = []
+            for task_id, decide in changes:
+                task = self._task(link, task_id)
+                events = decide(task)
+                made.append(self._write(link, task, events) if events else task)
+            return made
+
+        return self._db.write(work)
+
+    # -------------------------------------------------------------- what rests for a decision
+
+    def held(self, run_id: RunId) -> list[Task]:
+        with self._db.read() as link:
+            return [self._from_row(link, r) for r in link.rows(sql.HELD, {"run_id": run_id})]
+
+    def undo_wanted(self, run_id: RunId) -> list[Task]:
+        with self._db.read() as link:
+            return [self._from_row(link, r) for r in link.rows(sql.UNDO_WANTED, {"run_id": run_id})]
+
+    def fills(self, run_id: RunId) -> list[tuple[Task, datetime]]:
+        """Open plan tasks that can start and have a deadline, with the instant it passes."""
+        with self._db.read() as link:
+            tasks = [self._from_row(link, r) for r in link.rows(sql.FILLS, {"run_id": run_id})]
+            found = []
+            for task in tasks:
+                fill = task.spec.fill
+                row = link.row(sql.READY_SINCE, {"id": task.id})
+                if fill is not None and fill.deadline > timedelta(0) and row is not None:
+                    found.append((task, instant(row["at"]) + fill.deadline))
+            return found
+
+    # -------------------------------------------------------------- pauses
+
+    def pause(self, run_id: RunId, why: str) -> None:
+        self._db.write(lambda link: self._pause(link, run_id, why))
+
+    def unpause(self, run_id: RunId, words: str) -> Run:
+        """A person says go: of a budget, as much again is granted."""
+
+        def work(link: Link) -> Run:
+            run = self._run(link, run_id)
+            if not run.paused:
+                raise NotNow(f"run {run.id} is not paused", hint=f"yaoki status {run.id}")
+            fields: dict[str, Any] = {"paused": ""}
+            if run.paused.startswith("budget"):
+                fields["grants"] = run.grants + 1
+            if run.paused.startswith("failure"):
+                fields["failures_in_row"] = 0
+            self._set_run(link, run_id, fields)
+            data = {"was": run.paused, "words": words, "set": fields}
+            self._tell(link, run_id, "RUN_RESUMED", data)
+            return self._run(link, run_id)
+
+        return self._db.write(work)
+
+    # -------------------------------------------------------------- spending
+
+    def spent(self, run_id: RunId) -> Spend:
+        """What the agents of a run used up so far."""
+        with self._db.read() as link:
+            return totals.spent(link.row(totals.TOTAL, {"name": totals.of_run(run_id)}))
+
+    # -------------------------------------------------------------- notices
+
+    def take_notices(self, limit: int = 20) -> list[Notice]:
+        """What is due, marked as being sent."""
+        with self._db.read() as link:
+            if not link.rows(outbox.DUE, {"now": ms(self._now()), "limit": 1}):
+                return []
+        return self._db.write(lambda link: outbox.take(link, self._now(), limit))
+
+    def notice_sent(self, notice: Notice) -> None:
+        """Marked once, however often it was sent."""
+
+        def work(link: Link) -> None:
+            if link.run(outbox.SENT, {"id": notice.id, "now": ms(self._now())}):
+                data = {"notice": notice.id, "channel": notice.channel, "tells": notice.event}
+                self._tell(link, notice.run_id, "NOTICE_SENT", data, notice.task_id)
+
+        self._db.write(work)
+
+    def notice_failed(self, notice: Notice, why: str, *, permanent: bool) -> None:
+        """Tried again later, and given up by name after many tries."""
+
+        def work(link: Link) -> None:
+            now = self._now()
+            over = permanent or notice.tries >= outbox.TRIES_MAX
+            params = {
+                "id": notice.id,
+                "error": why[:500],
+                "due_ms": ms(outbox.again_at(notice.tries, now)),
+                "given_up": -ms(now) if over else 0,
+            }
+            changed = link.run(outbox.FAILED, params)
+            if changed and (over or notice.tries == 1):
+                data = {"notice": notice.id, "channel": notice.channel, "why": why[:500]}
+                data["given_up"] = over
+                self._tell(link, notice.run_id, "NOTICE_FAILED", data, notice.task_id)
+
+        self._db.write(work)
+
+    def notices_waiting(self) -> int:
+        with self._db.read() as link:
+            row = link.row(outbox.WAITING)
+            return int(row["n"]) if row else 0

@@ -1,0 +1,98 @@
+"""What agents used up, per run and per day, held against the budgets before anything is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from yaoki.core.events import AgentFinished, Event
+from yaoki.core.model import Run, Spend, Task
+from yaoki.store.rows import Fields, ms
+from yaoki.store.sqlite import Link
+
+ADD = """
+INSERT INTO totals (name, money, tokens, seconds, attempts, unknown)
+VALUES (:name, :money, :tokens, :seconds, 1, :unknown)
+ON CONFLICT (name) DO UPDATE SET
+    money = totals.money + excluded.money, tokens = totals.tokens + excluded.tokens,
+    seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + 1,
+    unknown = totals.unknown + excluded.unknown
+"""
+TOTAL = "SELECT * FROM totals WHERE name = :name"
+WARNED = "UPDATE totals SET warned = :warned WHERE name = :name"
+WARN_AT = 0.8
+
+
+def of_run(run_id: str) -> str:
+    return f"run:{run_id}"
+
+
+def of_day(now: datetime) -> str:
+    return f"day:{now:%Y-%m-%d}"
+
+
+def spend(link: Link, task: Task, events: Sequence[Event], now: datetime) -> None:
+    """Every agent that ended is added once, in the transaction that says so."""
+    for event in events:
+        if isinstance(event, AgentFinished):
+            used = Spend().plus(event.exit)
+            row = {
+                "money": used.money,
+                "tokens": used.tokens,
+                "seconds": used.seconds,
+                "unknown": used.unknown,
+            }
+            link.many(ADD, [{"name": n, **row} for n in (of_run(task.run_id), of_day(now))])
+
+
+def spent(row: Fields | None) -> Spend:
+    if row is None:
+        return Spend()
+    return Spend(row["money"], row["tokens"], row["seconds"], row["attempts"], row["unknown"])
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One limit and how much of it is used."""
+
+    whose: str
+    name: str
+    used: float
+    limit: float
+
+    @property
+    def words(self) -> str:
+        return f"{self.used:g} of {self.limit:g} {self.name} of the {self.whose} are used"
+
+    @property
+    def share(self) -> float:
+        return self.used / self.limit if self.limit else 1.0
+
+
+def weights(
+    link: Link, run: Run, day: Mapping[str, float], now: datetime
+) -> Iterator[tuple[str, Weight]]:
+    """Every limit that holds for a run, with the row of `totals` that it is counted in."""
+    key = of_run(run.id)
+    used = spent(link.row(TOTAL, {"name": key}))
+    granted = 1 + run.grants
+    for name, limit in run.budget.items():
+        measured = _measured(name, used, run, now)
+        yield key, Weight("run", name, measured, limit * granted)
+    if day:
+        key = of_day(now)
+        used = spent(link.row(TOTAL, {"name": key}))
+        for name, limit in day.items():
+            yield key, Weight("day", name, _measured(name, used, run, now), limit * granted)
+
+
+def _measured(name: str, used: Spend, run: Run, now: datetime) -> float:
+    if name == "wall_s":
+        return (ms(now) - ms(run.created_at)) / 1000
+    return float(getattr(used, name))
+
+
+def warned(link: Link, key: str) -> int:
+    row = link.row(TOTAL, {"name": key})
+    return int(row["warned"]) if row else 0

@@ -1,0 +1,76 @@
+"""The lines of groups: branches of their own, on which subtasks land before the group does.
+
+A line begins at the run branch's head, may be taken back to where that is now, and goes once the
+group has landed.  What it held stays reachable.
+"""
+
+from __future__ import annotations
+
+from yaoki.core.model import Run
+from yaoki.errors import GitFailed
+from yaoki.workspace.branch import RACES_MAX, RunBranch
+from yaoki.workspace.refs import Move, Refs, base_of, branch_of, mark_of, work_ref
+
+ROLLBACKS_MAX = 100
+
+
+class Lines:
+    """Opens, rolls back and closes the branch of a group."""
+
+    def __init__(self, refs: Refs, branch: RunBranch) -> None:
+        self._refs, self._branch = refs, branch
+
+    def open(self, run: Run, group: str) -> Run:
+        """The line, made at the run branch's head unless it is there; its base is what it was."""
+        line = run.line_of(group)
+        for _ in range(RACES_MAX):
+            base, head = self._refs.commits(base_of(line), branch_of(line))
+            if base and head:
+                return run.line_of(group, base.sha)
+            at = (base or self._branch.head(run)).sha
+            moves = [Move(ref, at, "") for ref in (base_of(line), branch_of(line), mark_of(line))]
+            self._refs.move(*moves[1 if base else 0 :], why="yaoki: open group")
+        raise GitFailed(f"{line.branch} moved {RACES_MAX} times meanwhile", transient=True)
+
+    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
+        """Take the line back to the run branch's head; returns what it held and where it is now.
+
+        Done before, it is not done again: a line at its base holds nothing to take back.
+        """
+        line = self.open(run, group)
+        held, base = self._branch.head(line).sha, line.base
+        to = self._branch.head(run).sha
+        if held == to == base:
+            return held, to
+        ref = self._free(group, held)
+        moves = (
+            Move(ref, held),
+            Move(base_of(line), to, base),
+            Move(mark_of(line), to),
+            Move(branch_of(line), to, held),
+        )
+        if not self._refs.move(*moves, why="yaoki: roll back"):
+            raise GitFailed(f"{line.branch} moved while it was rolled back", transient=True)
+        return held, to
+
+    def _free(self, group: str, commit: str) -> str:
+        """A ref for what is taken off the line: none is overwritten."""
+        for n in range(1, ROLLBACKS_MAX):
+            ref = work_ref(group, f"0-rollback-{n}")
+            found = self._refs.commits(ref)[0]
+            if found is None or found.sha == commit:
+                return ref
+        raise GitFailed(f"{group} was rolled back {ROLLBACKS_MAX} times")
+
+    def close(self, run: Run, group: str) -> None:
+        """Delete the line's refs once the run branch holds what it held; else they stay."""
+        line = run.line_of(group)
+        names = (branch_of(line), mark_of(line), base_of(line))
+        found = [
+            (name, commit.sha)
+            for name, commit in zip(names, self._refs.commits(*names), strict=True)
+            if commit
+        ]
+        head = self._branch.head(run).sha
+        if found and all(self._refs.contains(sha, head) for _, sha in found):
+            self._refs.move(*(Move(name, "", sha) for name, sha in found), why="yaoki: close group")

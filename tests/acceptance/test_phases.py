@@ -1,0 +1,141 @@
+"""Phases that are filled during the run: by the planner or a person, within bounds and in time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, until, writes
+
+CHECKS = {n: holds(f"{n}.txt") for n in ("look", "build", "last")}
+
+
+def says(answer: Any) -> list[Any]:
+    return [{"say": json.dumps(answer)}]
+
+
+def phased(script: dict[str, Any], deferred: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """look, then build (deferred), then last."""
+    full = {n: [writes(f"{n}.txt")] for n in ("look", "build", "last")}
+    plan = a_plan({**full, **script}, [], CHECKS, **more)
+    plan.pop("tasks")
+    plan["phases"] = [
+        {"id": "looking", "tasks": [{"id": "look", "goal": "Look.", "checks": ["look"]}]},
+        {"id": "building", "needs": ["looking"], "deferred": True, **deferred},
+        {
+            "id": "ending",
+            "needs": ["building"],
+            "tasks": [{"id": "last", "goal": "End.", "checks": ["last"]}],
+        },
+    ]
+    return plan
+
+
+BUILD = {"tasks": [{"id": "build", "goal": "Build.", "checks": ["build"]}], "reason": "x"}
+
+
+def landings(place: Place) -> list[str]:
+    branch = place.status()["run_branch"]
+    subjects = place.git("log", "--first-parent", "--reverse", "--format=%s", branch).splitlines()
+    return [words.split(":")[0] for words in subjects[1:]]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.1", "2.3", "1.2")
+def test_the_planner_fills_a_deferred_phase_after_those_it_needs(place: Place) -> None:
+    plan = phased({"fill-building": [says(BUILD)]}, {}, planner="actor")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert landings(place) == ["look", "build", "last"]
+    assert "PHASE_FILLED" in place.story("fill-building")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.1", "9.2")
+def test_a_person_fills_a_phase_and_a_violation_leaves_it_open(
+    place: Place, tmp_path: Path
+) -> None:
+    plan = phased({}, {"constraints": {"max_tasks": 1, "kinds": ["change"]}})
+    asked = place.yaoki("run", place.plan(plan), "--quiet")
+    file, two = tmp_path / "build.json", tmp_path / "two.json"
+    file.write_text(json.dumps(BUILD))
+    more = [*BUILD["tasks"], {"id": "extra", "goal": "x", "kind": "check", "checks": ["look"]}]
+    two.write_text(json.dumps({"tasks": more}))
+
+    refused = place.yaoki("plan", "submit", "--phase", "building", str(two))
+    still = place.task("fill-building")["state"]
+    filled = place.yaoki("plan", "submit", "--phase", "building", str(file))
+    done = place.yaoki("resume", "--quiet")
+
+    assert asked.code == 4
+    assert "yaoki plan submit --phase building FILE" in asked.out
+    assert refused.code == 2
+    assert "2 tasks are over the limit of 1" in refused.err
+    assert "kind check is not one of change" in refused.err
+    assert still == "ESCALATED"
+    assert filled.code == 0, filled.err
+    assert done.code == 0, done.out + done.err
+    assert landings(place) == ["look", "build", "last"]
+    assert "PHASE_REFUSED" in place.story("fill-building")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.1", "0.4")
+def test_a_phase_that_nobody_fills_in_time_is_over_and_so_are_later_ones(place: Place) -> None:
+    plan = phased({}, {"deadline": "1s"})
+
+    first = place.yaoki("run", place.plan(plan), "--quiet")
+    until(
+        lambda: place.yaoki("resume", "--quiet").code == 3, "the deadline passed and it was noticed"
+    )
+
+    assert first.code in {3, 4}, first.out + first.err
+    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    assert states == {"look": "DONE", "fill-building": "CANCELLED", "last": "CANCELLED"}
+    assert place.story("fill-building").count("PHASE_TIMED_OUT") == 1
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.1", "8.5", "9.2")
+def test_a_failed_phase_reopens_when_its_task_is_replaced(place: Place) -> None:
+    plan = phased(
+        {"look": [writes("look.txt", "bad\n")], "look-r2": [writes("look.txt")]},
+        {},
+        planner="actor",
+    )
+    plan["agents"]["actor"]["options"]["scenario"]["tasks"]["fill-building"] = [says(BUILD)]
+    plan["phases"][0]["tasks"][0]["retry"] = {"max_retries": 0}
+    plan["agents"]["actor"]["options"]["scenario"]["tasks"]["replan-1"] = [
+        says({"tasks": [], "impossible": "I do not know how"})
+    ]
+    place.yaoki("run", place.plan(plan), "--quiet")
+
+    place.yaoki("plan", "add-retry-task", "--retry-of", "look")
+    done = place.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "PHASE_REOPENED" in place.story("look")
+    assert landings(place) == ["look-r2", "build", "last"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.4")
+def test_an_optional_failure_leaves_the_run_done_with_a_note(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("look.txt")], "extra": [writes("build.txt", "bad\n")]},
+        [
+            {"id": "one", "checks": ["look"]},
+            {"id": "extra", "checks": ["build"], "required": False, "retry": {"max_retries": 0}},
+        ],
+        {n: CHECKS[n] for n in ("look", "build")},
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert place.status()["notes"] == [place.task("extra")["id"]]

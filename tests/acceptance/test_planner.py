@@ -1,0 +1,234 @@
+"""A sentence becomes a plan; what is missing at the end becomes another; the bounds hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import SETTINGS, Place, a_plan, holds, writes
+
+GOAL = "Make both files good"
+
+
+def says(answer: Any) -> list[Any]:
+    return [{"say": "Here is the plan."}, {"say": json.dumps(answer)}]
+
+
+def a_task(name: str, **more: Any) -> dict[str, Any]:
+    return {"id": name, "goal": f"Do {name}.", "checks": [name], **more}
+
+
+def settle(place: Place, script: dict[str, Any], checks: dict[str, Any]) -> None:
+    """Settings with a worker and a planner, both scripted."""
+    scenario = place.folder / "scenario.json"
+    scenario.write_text(json.dumps({"tasks": script}))
+    lines = ['agent = "actor"', 'planner = "thinker"', SETTINGS]
+    for name in ("actor", "thinker"):
+        lines.append(f'[agents.{name}]\npreset = "scripted"')
+        lines.append(f'options = {{scenario = "{scenario}"}}')
+    for name, check in checks.items():
+        lines.append(f"[checks.{name}]\nshell = {json.dumps(check['shell'])}")
+    (place.repo / "yaoki.toml").write_text("\n".join(lines))
+
+
+BOTH = {"one": holds("one.txt"), "two": holds("two.txt")}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("2.3", "9.3", "9.2", "12.1")
+def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
+    """The first plan forgets `two`; the unmet done_when asks the planner once more."""
+    first = {"tasks": [a_task("one")], "reason": "one is missing"}
+    second = {"tasks": [a_task("two", needs=["one"])], "reason": "two was forgotten"}
+    settle(
+        place,
+        {
+            "plan": [says(first)],
+            "replan-1": [says(second)],
+            "one": [writes("one.txt")],
+            "two": [writes("two.txt")],
+        },
+        BOTH,
+    )
+
+    shown = place.yaoki("run", GOAL, "--quiet")
+    stands = place.status()
+
+    assert shown.code == 4, "a plan waits for somebody's yes"
+    assert stands["status"] == "PAUSED"
+    assert {t["name"]: t["state"] for t in stands["tasks"]} == {"plan": "DONE", "one": "WAITING"}
+    assert f"yaoki answer {stands['run']} go" in shown.out
+
+    place.yaoki("answer", stands["run"], "go")
+    done = place.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    stands = place.status()
+    states = {t["name"]: t["state"] for t in stands["tasks"]}
+    assert states == {
+        "plan": "DONE",
+        "one": "DONE",
+        "done_when": "REPLACED",
+        "replan-1": "DONE",
+        "two": "DONE",
+        "done_when-2": "DONE",
+    }
+    told = place.prompt(place.task("replan-1"), 1)
+    assert "done_when" in told
+    assert "two.txt does not hold good" in told or "check two" in told or "two:" in told
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("2.3", "9.3", "0.4")
+def test_a_planner_that_never_succeeds_stops_after_three_rounds(place: Place) -> None:
+    useless = {"tasks": [a_task("again", checks=["one"])], "reason": "try"}
+    script: dict[str, Any] = {
+        "plan": [says({"tasks": [a_task("one")], "reason": "x"})],
+        "one": [writes("one.txt")],
+        "default": [writes("one.txt", "good\n")],
+    }
+    for n in (1, 2, 3, 4):
+        name = f"again{n}"
+        script[f"replan-{n}"] = [says({**useless, "tasks": [a_task(name, checks=["one"])]})]
+        script[name] = ["nothing"]
+    settle(place, script, BOTH)
+
+    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    made = [t["name"] for t in place.status()["tasks"]]
+    assert [name for name in made if name.startswith("replan")] == [
+        "replan-1",
+        "replan-2",
+        "replan-3",
+    ]
+    assert place.yaoki("resume", "--quiet").code == 4, "a restart does not begin a fourth"
+    assert not any(t["name"] == "replan-4" for t in place.status()["tasks"])
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("2.3", "1.4", "0.6")
+def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> None:
+    """Unknown checks, invented needs, circles, a foreign id: each is told by name."""
+    bad = {
+        "tasks": [
+            a_task("one", needs=["abcdefgh-7"], checks=["oen"]),
+            {"id": "two", "goal": "Do two.", "colour": "red"},
+            a_task("five", kind="group"),
+            a_task("three", needs=["four"]),
+            a_task("four", needs=["three"]),
+        ]
+    }
+    settle(place, {"plan": [says(bad)], "default": ["nothing"]}, BOTH)
+
+    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    plan = place.task("plan")
+    assert (plan["state"], plan["attempt"]) == ("ESCALATED", 3)
+    told = place.prompt(plan, 2)
+    for words in (
+        "unknown check 'oen'; did you mean 'one'?",
+        "needs 'abcdefgh-7', which is no task here",
+        "unknown key 'colour'",
+        "kind 'group' is not one of",
+    ):
+        assert words in told, words
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("2.3")
+def test_a_planner_may_say_that_it_cannot_be_done(place: Place) -> None:
+    settle(place, {"plan": [says({"tasks": [], "impossible": "no such thing"})]}, BOTH)
+
+    done = place.yaoki("run", GOAL, "--yes", "--quiet")
+
+    assert done.code == 4
+    assert "no such thing" in place.task("plan")["question"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("2.3", "0.6")
+def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(place: Place) -> None:
+    refused = place.yaoki("run", GOAL)
+
+    assert refused.code == 2
+    assert 'planner = "NAME"' in refused.err
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "9.2", "8.5", "5.2")
+def test_a_failed_lineage_is_replaced_by_the_planner(place: Place) -> None:
+    """The planner sees what failed and why; its replacement revives who waited."""
+    answer = {"tasks": [{**a_task("better", checks=["one"]), "replaces": "one"}], "reason": "x"}
+    plan = a_plan(
+        {
+            "one": [writes("one.txt", "bad\n")],
+            "two": [writes("two.txt")],
+            "better": [writes("one.txt")],
+            "replan-1": [says(answer)],
+        },
+        [
+            {"id": "one", "checks": ["one"], "retry": {"max_retries": 0}},
+            {"id": "two", "checks": ["two"], "needs": ["one"]},
+        ],
+        BOTH,
+        planner="actor",
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    assert states == {"one": "REPLACED", "two": "DONE", "better": "DONE", "replan-1": "DONE"}
+    told = place.prompt(place.task("replan-1"), 1)
+    assert "one.txt does not hold good" in told
+    assert "may be replaced" in told
+    assert "TASK_REVIVED" in place.story("one")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.2", "2.6", "12.1")
+def test_people_extend_and_complete_with_the_same_commands(place: Place, tmp_path: Path) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt", "bad\n")], "two": [writes("two.txt")]},
+        [
+            {"id": "one", "checks": ["one"], "retry": {"max_retries": 0}},
+            {"id": "late", "kind": "check", "checks": ["two"], "required": False},
+        ],
+        BOTH,
+    )
+    place.yaoki("run", place.plan(plan), "--quiet")
+    more = tmp_path / "more.yaml"
+    more.write_text("tasks:\n  - {id: two, goal: Do two., checks: [two], agent: actor}\n")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("tasks:\n  - {id: two, gaol: Do two.}\n")
+
+    refused = place.yaoki("plan", "extend", str(broken))
+    early = place.yaoki("plan", "complete")
+    added = place.yaoki("plan", "extend", str(more), "--json")
+    done = place.yaoki("resume", "--quiet")
+
+    assert (refused.code, "did you mean 'goal'?" in refused.err) == (2, True), refused.err
+    assert (early.code, "one (ESCALATED)" in early.err) == (6, True), early.err
+    assert added.document["revision"] == 2
+    assert done.code == 4
+    assert place.task("two")["state"] == "DONE"
+    place.yaoki("answer", "one", "abort")
+    assert place.yaoki("plan", "complete", "--json").document["status"] == "CANCELLED"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.2", "2.6")
+def test_a_plan_is_submitted_now_and_carried_later(place: Place) -> None:
+    plan = a_plan({"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], BOTH)
+    plan["checks"].pop("two")
+
+    made = place.yaoki("plan", "submit", place.plan(plan), "--json")
+
+    assert made.code == 0, made.err
+    assert place.task("one")["state"] == "WAITING"
+    assert place.yaoki("resume", "--quiet").code == 0

@@ -1,0 +1,168 @@
+"""The one re-run from the run branch, the cascade behind a task that fails, and its revival."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+
+FAST = {"retry": {"max_retries": 1}}
+
+
+def when_held(place: Place, task: str) -> bool:
+    return "RERUN_HELD" in place.story(task)
+
+
+def a_lonely_plan(marker: Path, last: list[Any], **more: Any) -> dict[str, Any]:
+    """`alone` can only be proven on top of what `other` lands, which it does not say."""
+    return a_plan(
+        {
+            "alone": [writes("alone.txt", "bad\n"), writes("alone.txt", "worse\n"), last],
+            "other": [[waits_for(marker), *writes("other.txt")]],
+            "after": [writes("after.txt")],
+            "later": [writes("later.txt")],
+        },
+        [
+            {"id": "alone", "checks": ["both"], **FAST},
+            {"id": "other", "checks": ["other"]},
+            {"id": "after", "checks": ["after"], "needs": ["alone"]},
+            {"id": "later", "checks": ["later"], "needs": ["after"]},
+        ],
+        {
+            "both": {"shell": "grep -qx good alone.txt && grep -qx good other.txt"},
+            "other": holds("other.txt"),
+            "after": holds("after.txt"),
+            "later": holds("later.txt"),
+        },
+        **more,
+    )
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "1.3", "4.6", "0.4")
+def test_a_task_that_fails_alone_passes_in_one_re_run_from_the_run_branch(
+    place: Place, tmp_path: Path
+) -> None:
+    marker = tmp_path / "go"
+    plan = place.plan(a_lonely_plan(marker, writes("alone.txt")))
+
+    run = place.start("run", plan, "--quiet")
+    until(lambda: when_held(place, "alone"), "alone is held")
+    marker.touch()
+    out, _ = run.communicate(timeout=60)
+
+    assert run.returncode == 0, out
+    task, other = place.task("alone"), place.task("other")
+    story = place.events("alone")
+    started = [e["data"] for e in story if e["event"] == "ATTEMPT_STARTED"]
+    assert task["state"] == "DONE"
+    assert [e["event"] for e in story].count("RERUN_GRANTED") == 1
+    assert [data["attempt"] for data in started] == [1, 2, 3]
+    assert started[-1]["base"] == other["landed"], "on the run branch's head"
+    assert started[-1]["fresh"] is True
+    assert place.task("later")["state"] == "DONE"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "8.5", "1.3", "9.2", "10.4", "0.3")
+@pytest.mark.parametrize("way", ["answer", "add-retry-task"])
+def test_one_that_fails_again_blocks_its_dependents_and_is_revived_by_a_person(
+    place: Place, tmp_path: Path, way: str
+) -> None:
+    marker = tmp_path / "go"
+    marker.touch()
+    plan = place.plan(a_lonely_plan(marker, writes("alone.txt", "still bad\n")))
+
+    run = place.yaoki("run", plan, "--quiet")
+
+    assert run.code == 4, run.out + run.err
+    task = place.task("alone")
+    assert (task["state"], task["reason"]) == ("ESCALATED", "MAX_RETRIES_INTEGRATION")
+    for name in ("after", "later"):
+        blocked = place.task(name)
+        assert (blocked["reason"], blocked["cause"]) == ("DEPENDENCY_FAILED", task["id"])
+    story = place.story("alone")
+    assert story.count("ESCALATE_EXECUTED") == story.count("TASK_BLOCKED") == 1
+    assert story.count("RERUN_GRANTED") == 1
+
+    # The scenario's last entry repeats, so a person does the work with their own hands.
+    if way == "answer":
+        folder = next(place.home.glob(f"worktrees/*/{task['id']}"))
+        (folder / "alone.txt").write_text("good\n")
+        place.yaoki("answer", "alone", "done")
+        heir = "alone"
+    else:
+        replaced = place.yaoki("plan", "add-retry-task", "--retry-of", "alone", "Again.", "--json")
+        assert replaced.code == 0, replaced.err
+        heir = "alone-r2"
+    revived = [place.task(name)["reason"] for name in ("after", "later")]
+    assert revived == [None, None]
+    assert place.story("alone").count("TASK_REVIVED") == 1
+
+    again = place.yaoki("resume", "--quiet")
+
+    if way == "answer":
+        assert again.code == 0, again.out + again.err
+        assert place.task("later")["state"] == "DONE"
+        return
+    # The replacement's attempts are counted in its lineage, so there is no second re-run.
+    assert place.task("alone")["state"] == "REPLACED"
+    story = place.story(heir)
+    assert "RERUN_HELD" not in story
+    assert place.task(heir)["reason"] == "MAX_RETRIES_INTEGRATION"
+    assert place.task("after")["cause"] == place.task(heir)["id"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4")
+def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
+    """The same attempt on the same commit would only cost money."""
+    plan = a_plan(
+        {"one": [writes("one.txt", "bad\n")]},
+        [{"id": "one", "checks": ["one"], **FAST}],
+        {"one": holds("one.txt")},
+    )
+
+    run = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert run.code == 4
+    assert (place.task("one")["reason"], place.task("one")["attempt"]) == ("MAX_RETRIES", 2)
+    assert "no other task has landed since it began" in place.yaoki("why", "one").out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "1.4")
+def test_five_re_runs_a_round_in_the_order_of_their_making(place: Place, tmp_path: Path) -> None:
+    """Seven fail together; `landed` lands; five are re-run, then the other two."""
+    marker = tmp_path / "go"
+    failing = [f"t{n}" for n in range(7)]
+    script: dict[str, Any] = {
+        name: [writes(f"{name}.txt", "bad\n"), writes(f"{name}.txt")] for name in failing
+    }
+    script["other"] = [[waits_for(marker), *writes("other.txt")]]
+    tasks = [{"id": n, "checks": [n]} for n in failing]
+    checks = {n: holds(f"{n}.txt") for n in (*failing, "other")}
+    plan = a_plan(script, [*tasks, {"id": "other", "checks": ["other"]}], checks)
+    settings = place.repo / "yaoki.toml"
+    none = "[retry.cause_specific.QUALITY_FAILURE]\nmax_retries = 0\n"
+    settings.write_text(settings.read_text() + none)
+
+    run = place.start("run", place.plan(plan), "--quiet", "--parallel", "4")
+    until(lambda: all(when_held(place, name) for name in failing), "all seven are held")
+    marker.touch()
+    out, _ = run.communicate(timeout=90)
+
+    assert run.returncode == 0, out
+    granted = []
+    for name in failing:
+        story = place.events(name)
+        granted += [(e["seq"], name) for e in story if e["event"] == "RERUN_GRANTED"]
+    assert [name for _, name in sorted(granted)] == failing
+    first_landed = min(
+        e["seq"] for name in failing for e in place.events(name) if e["event"] == "TASK_LANDED"
+    )
+    before = [name for seq, name in sorted(granted) if seq < first_landed]
+    assert before == failing[:5]

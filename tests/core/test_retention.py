@@ -1,0 +1,69 @@
+"""Which runs leave the store, from the life of each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import NOW
+from yaoki.core.model import RunId
+from yaoki.core.retention import Life, fates
+from yaoki.core.settings import Archive
+
+DAY = timedelta(days=1)
+RULE = Archive(after_days=7, runs_max=5, runs_kept=2)
+
+
+def a_life(name: str, days: float | None, holds: str = "") -> Life:
+    """A run that ended so many days ago."""
+    ended = None if days is None else NOW - days * DAY
+    return Life(RunId(name), "goal", NOW - 100 * DAY, ended, holds)
+
+
+def due(*lives: Life, rule: Archive = RULE) -> list[str]:
+    return [fate.life.run_id for fate in fates(lives, rule, NOW) if fate.due]
+
+
+@pytest.mark.spec("11.7")
+def test_the_old_ones_leave_but_the_newest_never() -> None:
+    lives = [a_life("a", 30), a_life("b", 20), a_life("c", 10), a_life("d", 8)]
+
+    assert due(*lives) == ["a", "b"]
+    assert due(*lives[:2]) == []
+
+
+@pytest.mark.spec("11.7")
+def test_too_many_make_the_oldest_leave_whatever_their_age() -> None:
+    lives = [a_life(f"r{n}", 0.1 * n) for n in range(8)]
+
+    assert due(*lives) == ["r5", "r6", "r7"]
+
+
+@pytest.mark.spec("11.7")
+def test_the_exact_day_counts() -> None:
+    newer = [a_life("x", 0), a_life("y", 1)]
+
+    assert due(*newer, a_life("a", 7)) == ["a"]
+    assert due(*newer, a_life("a", 6.999)) == []
+
+
+@pytest.mark.spec("11.7")
+def test_a_run_that_is_not_over_stays_and_takes_no_place_of_the_others() -> None:
+    """Ten open runs must not push finished ones out, nor keep them in."""
+    opened = [a_life(f"o{n}", 50, "1 tasks ask a person") for n in range(5)]
+    going = [a_life(f"g{n}", None) for n in range(5)]
+    lives = [*opened, *going, a_life("a", 30), a_life("b", 20), a_life("c", 10)]
+
+    found = {fate.life.run_id: fate for fate in fates(lives, RULE, NOW)}
+
+    assert [name for name, fate in found.items() if fate.due] == ["a"]
+    assert found[RunId("o0")].why == "1 tasks ask a person"
+    assert found[RunId("g0")].why == "it is not finished"
+
+
+@pytest.mark.spec("11.7")
+def test_what_is_kept_wins_over_what_is_too_many() -> None:
+    lives = [a_life(f"r{n}", 30) for n in range(4)]
+
+    assert due(*lives, rule=Archive(after_days=0, runs_max=1, runs_kept=4)) == []

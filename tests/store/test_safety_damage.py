@@ -1,0 +1,500 @@
+"""A damaged store, met by the installed program: set aside, restored, said, and gone on with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, writes
+from tests.builders import HandClock
+from yaoki.store import Places, open_store
+from yaoki.store.witness import Witness
+
+PLAN = a_plan(
+    {
+        "one": [writes("one.txt")],
+        "two": [writes("two.txt", "bad\n"), writes("two.txt")],
+        "three": [[{"sleep": 0.6}, *writes("three.txt")]],
+        "four": [writes("four.txt")],
+    },
+    [
+        {"id": "one", "checks": ["one"]},
+        {"id": "two", "checks": ["two"], "needs": ["one"]},
+        {"id": "three", "checks": ["three"], "needs": ["two"]},
+        {"id": "four", "checks": ["four"], "needs": ["three"]},
+    ],
+    {name: holds(f"{name}.txt") for name in ("one", "two", "three", "four")},
+)
+TABLES = ("runs", "tasks", "needs", "accounts", "journal")
+
+
+class Middle:
+    """A run that was killed in the middle, put back as it was for every test."""
+
+    def __init__(self, folder: Path, pycache: Path) -> None:
+        (folder / "place").mkdir()
+        self.place = Place(folder / "place", pycache)
+        self.db = self.place.repo / ".yaoki" / "state.db"
+        self.saved, self.with_log = folder / "saved", folder / "with-log"
+        self._make()
+
+    def _make(self) -> None:
+        worker = self.place.start("run", self.place.plan(PLAN))
+        try:
+            until(self._at_work, "the third task is at work")
+        finally:
+            worker.kill()
+            worker.communicate(timeout=BOUND_S)
+        until(lambda: not self._processes(), "its agent ended")
+        shutil.copytree(self.db.parent, self.with_log)
+        assert (self.with_log / "state.db-wal").stat().st_size > 100_000
+        # A command that looks leaves everything in the database itself.
+        self.before = self.place.status()
+        assert not (self.db.parent / "state.db-wal").exists()
+        self.rows = rows(self.db)
+        shutil.copytree(self.place.folder, self.saved, symlinks=True)
+
+    def _at_work(self) -> bool:
+        if not self.db.exists():
+            return False
+        try:
+            with closing(sqlite3.connect(f"{self.db.as_uri()}?mode=ro", uri=True)) as link:
+                found = link.execute("SELECT task_id FROM journal WHERE event = 'PROMPT_SENT'")
+                return any(row[0].endswith("-3") for row in found)
+        except sqlite3.OperationalError:
+            return False
+
+    def _processes(self) -> list[str]:
+        mark = str(self.place.home).encode()
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (place / "environ").read_bytes():
+                    found.append(place.name)
+            except OSError:
+                continue
+        return found
+
+    def store_again(self) -> None:
+        """Without what lies around it."""
+        for name in ("quarantine", "rebuild", "journal", "backups"):
+            shutil.rmtree(self.db.parent / name, ignore_errors=True)
+        kept = self.saved / "repo" / ".yaoki"
+        shutil.copytree(kept, self.db.parent, dirs_exist_ok=True)
+
+    def again(self) -> Place:
+        shutil.rmtree(self.place.folder)
+        shutil.copytree(self.saved, self.place.folder, symlinks=True)
+        return self.place
+
+
+@pytest.fixture(scope="module")
+def middle(tmp_path_factory: pytest.TempPathFactory) -> Middle:
+    base = tmp_path_factory.getbasetemp()
+    return Middle(tmp_path_factory.mktemp("middle"), base.parent / "pycache")
+
+
+def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """All that is stored; how long a lease still runs is beaten by the heart, not told."""
+    with closing(sqlite3.connect(path)) as link:
+        link.row_factory = sqlite3.Row
+        found = {
+            name: [dict(row) for row in link.execute(f"SELECT * FROM {name} ORDER BY 1, 2")]
+            for name in TABLES
+        }
+    return {**found, "tasks": [{**row, "lease_ms": 0} for row in found["tasks"]]}
+
+
+def pages(path: Path) -> int:
+    return path.stat().st_size // 4096
+
+
+def garbage(path: Path, first: int, last: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(first)
+        file.write(b"\xa7garbage" * ((last - first) // 8))
+
+
+def half(path: Path) -> None:
+    os.truncate(path, pages(path) // 2 * 4096)
+
+
+def torn(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 5000)
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def middle_pages(path: Path) -> None:
+    garbage(path, 4096 * 4, 4096 * (pages(path) - 2))
+
+
+def one_page(path: Path) -> None:
+    garbage(path, 4096 * (pages(path) // 2), 4096 * (pages(path) // 2 + 1))
+
+
+def header(path: Path) -> None:
+    garbage(path, 0, 104)
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def an_empty_database(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as link:
+        link.execute("VACUUM")
+
+
+def no_log(path: Path) -> None:
+    """The log of a store that was never closed is lost; the database beside it is whole and old."""
+    shutil.copy(path.parents[3] / "with-log" / "state.db", path)
+
+
+def an_old_copy(path: Path) -> None:
+    shutil.copy(sorted((path.parent / "backups").iterdir())[0], path)
+
+
+KINDS = [
+    half,
+    torn,
+    zeros,
+    middle_pages,
+    one_page,
+    header,
+    gone,
+    empty,
+    an_empty_database,
+    no_log,
+    an_old_copy,
+]
+
+# The rows are compared after each of them; what follows from equal rows is tried after some.
+GONE_ON_WITH = [half, middle_pages, gone, no_log]
+
+
+def test_the_middle_is_a_middle(middle: Middle) -> None:
+    place = middle.again()
+
+    states = [task["state"] for task in place.status()["tasks"]]
+
+    assert states == ["DONE", "DONE", "ACTIVE", "WAITING"]
+    assert len(list((middle.db.parent / "backups").iterdir())) == 1
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2", "0.6")
+@pytest.mark.parametrize("harm", KINDS)
+def test_a_damaged_store_is_set_aside_and_restored(
+    middle: Middle, harm: Callable[[Path], None]
+) -> None:
+    place = middle.again()
+    harm(middle.db)
+    harmed = middle.db.read_bytes() if middle.db.exists() else None
+
+    said = place.yaoki("status", "--json")
+    after = rows(middle.db)
+    quiet = place.yaoki("status", "--json")
+    healthy = place.yaoki("doctor")
+
+    (aside,) = (middle.db.parent / "quarantine").iterdir()
+    assert str(aside) in said.err
+    assert "restored from" in said.err
+    assert "are lost" not in said.err
+    assert [f.read_bytes() for f in aside.glob("state.db")] == [harmed] * (harmed is not None)
+    assert _tasks(said.document) == _tasks(middle.before)
+    assert {k: after[k] for k in TABLES[:-1]} == {k: middle.rows[k] for k in TABLES[:-1]}
+    count = len(middle.rows["journal"])
+    assert after["journal"][:count] == middle.rows["journal"]
+    assert [line["event"] for line in after["journal"][count:]] == ["RECONCILED"]
+    assert (quiet.err, healthy.code) == ("", 0), healthy.out
+    assert str(aside) in healthy.out
+    if harm in GONE_ON_WITH:
+        _goes_on(place)
+
+
+def _tasks(document: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [(task["id"], task["state"], task["attempt"]) for task in document["tasks"]]
+
+
+def _goes_on(place: Place) -> None:
+    """To the end; what had landed has landed once."""
+    resumed = place.yaoki("resume")
+    assert resumed.code == 0, resumed.out + resumed.err
+    status = place.status()
+    branch = status["run_branch"]
+    names = ("one", "two", "three", "four")
+    assert [place.show(branch, f"{name}.txt") for name in names] == ["good"] * 4
+    format_ = "--format=%(trailers:key=Yaoki-Task)"
+    trailers = place.git("log", "--first-parent", format_, branch).splitlines()
+    landed = Counter(line for line in trailers if line.strip())
+    assert sorted(landed.values()) == [1] * 4
+    entries = place.yaoki("trace", "--json").document["entries"]
+    told = [entry["data"] for entry in entries if entry["event"] == "RECONCILED"]
+    assert "corrupt store" in {data["mismatch"] for data in told}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2")
+def test_a_lost_log_is_noticed(middle: Middle) -> None:
+    """The files of a killed worker, but for the log."""
+    place = middle.again()
+    for name in ("state.db", "state.db-shm"):
+        shutil.copy(middle.with_log / name, middle.db.parent / name)
+
+    said = place.yaoki("status", "--json")
+
+    assert "quarantine" in said.err
+    assert _tasks(said.document) == _tasks(middle.before)
+    assert place.yaoki("doctor").code == 0
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2")
+@pytest.mark.parametrize("harm", [half, zeros, header])
+def test_a_damaged_backup_is_passed_over(middle: Middle, harm: Callable[[Path], None]) -> None:
+    place = middle.again()
+    store = open_store(middle.db, HandClock(datetime.now(UTC)))
+    newest = store.backups.take(datetime.now(UTC))
+    older = store.backups.listed()[1]
+    store.close()
+    for file in (newest, middle.db):
+        harm(file)
+
+    said = place.yaoki("status", "--json")
+
+    assert f"restored from {older}" in said.err
+    assert _tasks(said.document) == _tasks(middle.before)
+    (line,) = (e for e in _entries(place) if e["event"] == "RECONCILED")
+    assert line["data"]["damaged_backups"] == [newest.name]
+
+
+def _entries(place: Place) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = place.yaoki("trace", "--json").document["entries"]
+    return found
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "10.2")
+def test_without_a_backup_all_comes_from_the_journal_file(middle: Middle) -> None:
+    place = middle.again()
+    shutil.rmtree(middle.db.parent / "backups")
+    half(middle.db)
+
+    said = place.yaoki("status", "--json")
+
+    assert "the journal file alone" in said.err
+    assert _tasks(said.document) == _tasks(middle.before)
+    _goes_on(place)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2")
+def test_without_a_journal_file_the_backup_is_what_there_is_and_git_says_the_rest(
+    middle: Middle,
+) -> None:
+    """The backup was made before anything began; what has landed since is not landed twice."""
+    place = middle.again()
+    shutil.rmtree(middle.db.parent / "journal")
+    gone(middle.db)
+
+    said = place.yaoki("status", "--json")
+
+    assert "restored from" in said.err
+    assert {task["state"] for task in said.document["tasks"]} == {"WAITING"}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.6")
+@pytest.mark.parametrize("harm", [gone, zeros, empty, header])
+def test_with_neither_backup_nor_journal_it_is_refused_by_name(
+    middle: Middle, harm: Callable[[Path], None]
+) -> None:
+    place = middle.again()
+    for name in ("journal", "backups"):
+        shutil.rmtree(middle.db.parent / name)
+    harm(middle.db)
+    harmed = middle.db.read_bytes() if middle.db.exists() else None
+
+    for words in (("status",), ("run", place.plan(PLAN)), ("resume",)):
+        refused = place.yaoki(*words)
+        assert refused.code == 1
+        assert "neither a good backup nor a journal file" in refused.err
+        assert "begin anew" in refused.err
+        assert "Traceback" not in refused.err
+    assert "neither a good backup" in place.yaoki("doctor").out
+    assert (middle.db.read_bytes() if middle.db.exists() else None) == harmed
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2", "0.3")
+@pytest.mark.parametrize("lost", [1, 2, 4])
+def test_a_landing_that_the_journal_file_lost_lands_as_already(middle: Middle, lost: int) -> None:
+    """The tail of the file is torn: the landing of `two`, then its proof, is not known any more."""
+    place = middle.again()
+    witness = Witness(Places(middle.db).journal)
+    found = [line for _, line in witness.lines() if line is not None]
+    at = [n for n, line in enumerate(found) if line["event"] == "TASK_LANDED"][-1]
+    (segment,) = witness.segments()
+    kept = segment.read_bytes().split(b"\n")[: at + 1 - (lost - 1)]
+    segment.write_bytes(b"\n".join(kept)[:-20])
+    zeros(middle.db)
+    branch = middle.before["run_branch"]
+    head = place.git("rev-parse", branch)
+
+    place.yaoki("status")
+
+    assert place.git("rev-parse", branch) == head
+    assert place.task("two")["state"] != "DONE"
+    _goes_on(place)
+    landed = [e for e in _entries(place) if e["event"] == "TASK_LANDED"]
+    two = next(e["data"] for e in landed if e["task"].endswith("-2"))
+    assert two.get("already") is True
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.3")
+def test_commands_that_notice_at_once_repair_once(middle: Middle) -> None:
+    place = middle.again()
+    half(middle.db)
+
+    asked = [place.start("status") for _ in range(4)]
+    said = [each.communicate(timeout=BOUND_S)[0] for each in asked]
+
+    assert [each.returncode for each in asked] == [place.yaoki("status").code] * 4
+    assert len([words for words in said if "quarantine" in words]) == 1
+    assert len(list((middle.db.parent / "quarantine").iterdir())) == 1
+    assert _tasks(place.status()) == _tasks(middle.before)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from yaoki.store import open_store
+from tests.builders import HandClock
+left = int(sys.argv[2])
+def count(name, args):
+    global left
+    if name in {"os.rename", "os.mkdir", "os.rmdir", "sqlite3.connect", "shutil.copyfile"}:
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(count)
+open_store(Path(sys.argv[1]), HandClock()).close()
+"""
+
+
+@pytest.mark.spec("8.7", "0.2")
+def test_a_kill_in_the_middle_of_a_repair_is_repaired_by_the_next_opening(middle: Middle) -> None:
+    """At every touch of a file, one after the other, until one repair goes through."""
+    killed = 0
+    place = middle.again()
+    for touch in range(1, 100):
+        middle.store_again()
+        middle_pages(middle.db)
+        ended = subprocess.run(
+            (sys.executable, "-c", KILLED, str(middle.db), str(touch)),
+            cwd=Path(__file__).parents[2],
+            env=place.env,
+            check=False,
+            timeout=BOUND_S,
+        )
+        if ended.returncode == 0:
+            break
+        killed += ended.returncode == -signal.SIGKILL
+        open_store(middle.db, HandClock(datetime.now(UTC))).close()
+        after = rows(middle.db)
+        assert {k: after[k] for k in TABLES[:-1]} == {k: middle.rows[k] for k in TABLES[:-1]}
+        count = len(middle.rows["journal"])
+        assert after["journal"][:count] == middle.rows["journal"]
+        assert not Places(middle.db).rebuild.exists()
+    assert killed > 8
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.2", "13.3")
+def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None:
+    """Another command found damage and replaced the store; what the worker would write is refused,
+    and nothing of it reaches the journal file."""
+    place = middle.again()
+    slow = a_plan({"slow": [[{"sleep": 20}]]}, [{"id": "slow", "checks": ["x"]}], {"x": holds("x")})
+    worker = place.start("run", place.plan(slow))
+    try:
+        until(lambda: _prompted(middle.db, "slow"), "the agent is at work")
+        gone(middle.db)
+        place.yaoki("status")
+        told = worker.communicate(timeout=BOUND_S)[0]
+    finally:
+        worker.kill()
+        worker.communicate(timeout=BOUND_S)
+
+    assert worker.returncode == 1
+    assert "deleted or replaced while this worker used it" in told
+    doctor = place.yaoki("doctor")
+    assert doctor.code == 0, doctor.out
+
+
+def _prompted(path: Path, name: str) -> bool:
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
+        found = link.execute(
+            "SELECT 1 FROM journal j JOIN tasks t ON t.id = j.task_id"
+            " WHERE t.name = ? AND j.event = 'PROMPT_SENT'",
+            (name,),
+        )
+        return found.fetchone() is not None
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7", "0.6")
+def test_damage_that_only_a_thorough_look_finds_is_found_by_the_doctor(middle: Middle) -> None:
+    """A line of the journal was changed inside the database; every page of it is well formed."""
+    place = middle.again()
+    content = middle.db.read_bytes()
+    assert content.count(b'"reasoning":"') >= 1
+    middle.db.write_bytes(content.replace(b'"reasoning":"', b'"reasonink":"'))
+
+    noticed = place.yaoki("doctor")
+    repaired = place.yaoki("status")
+
+    assert noticed.code == 1
+    assert "is not what was written" in noticed.out
+    assert "restored from" in repaired.err
+    assert place.yaoki("doctor").code == 0
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.7")
+def test_a_damaged_journal_file_is_told_by_the_doctor_and_written_anew(middle: Middle) -> None:
+    place = middle.again()
+    folder = middle.db.parent / "journal"
+    (segment,) = folder.iterdir()
+    content = segment.read_bytes()
+    segment.write_bytes(content[:3000] + b"#" + content[3001:])
+
+    noticed = place.yaoki("doctor")
+    folder.rename(folder.with_suffix(".old"))
+    place.yaoki("status")
+
+    assert noticed.code == 1
+    assert "lacks 1 lines" in noticed.out
+    assert place.yaoki("doctor").code == 0
+    assert segment.read_bytes() == content

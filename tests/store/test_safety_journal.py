@@ -1,0 +1,395 @@
+"""The journal file: every committed line once, torn ones named, and enough to make every row."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_retry, a_spec, an_agent
+from tests.store.acts import escalate, finish, lease_of, names, plan, submit, take
+from yaoki.core.events import Answered, Undone, UndoRequested
+from yaoki.core.model import Choice, Kind, Question, RunId, TaskId
+from yaoki.errors import StoreBroken
+from yaoki.store import Places, SqlStore, open_store
+from yaoki.store.lines import COLUMNS, decoded, encoded
+from yaoki.store.outbox import Posting
+from yaoki.store.retention import forget, last_line
+from yaoki.store.witness import Witness
+
+TABLES = ("runs", "tasks", "needs", "accounts", "totals", "journal")
+
+
+def rows(path: Path, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
+    """All that is stored, as it lies in the file."""
+    with closing(sqlite3.connect(path)) as link:
+        return {
+            name: link.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
+            for name in tables or TABLES
+        }
+
+
+def lines(path: Path) -> list[dict[str, Any] | None]:
+    return [line for _, line in Witness(Places(path).journal).lines()]
+
+
+def written(path: Path) -> list[tuple[Any, ...]]:
+    return [tuple(line[name] for name in COLUMNS) for line in lines(path) if line is not None]
+
+
+def journal(path: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as link:
+        found = link.execute(f"SELECT {', '.join(COLUMNS)} FROM journal ORDER BY seq")
+        return found.fetchall()
+
+
+def segment(path: Path) -> Path:
+    return Witness(Places(path).journal).segments()[-1]
+
+
+def live(store: SqlStore, clock: HandClock) -> None:
+    """Something of everything that changes a row."""
+    paid = an_agent("paid", account="shared", concurrency=2)
+    submit(
+        store,
+        *plan(late=["early"], early=[], asked=[], gone=["asked"], last=["late", "gone"]),
+        a_spec("limited", agents=(paid,), priority=3),
+        a_spec("limited-too", agents=(paid,)),
+    )
+    limited = take(store)
+    wait = a_retry(a_failure(Kind.RATE_LIMIT), due_at=clock.now() + 5 * MINUTE)
+    store.record(lease_of(limited), lambda _: (wait,))
+    done = finish(store, take(store), "c0ffee")
+    store.record(lease_of(take(store)), lambda _: (a_retry(due_at=clock.advance(MINUTE)),))
+    store.claim("dead:1", MINUTE, 1)
+    clock.advance(6 * MINUTE)
+    (probe, *_) = store.claim("host:2", MINUTE, 9)
+    assert names([probe]) == ["limited"]
+    store.expire(lambda holder: holder == "dead:1", counted=True)
+    asked = store.task(f"{RUN_ID}-3")
+    if asked.lease is not None:
+        escalate(store, asked)
+        store.amend(asked.id, lambda _: (Answered(Choice.RETRY, words="ほら, again"),))
+    question = Question("Again?", (Choice.RETRY, Choice.ABORT))
+    store.amend(done.id, lambda seen: (UndoRequested(seen.landed), Undone("c1", question)))
+    store.cancel_task(TaskId(f"{RUN_ID}-4"), "not needed")
+    store.update_run(RUN_ID, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
+    store.add(RUN_ID, plan(more=["early", "last"], most=["more"]))
+    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")
+    store.note(RUN_ID, "WARNING", {"message": "conflict in \udcff.py\nand more"})
+    submit(store, *plan(a=[], b=["a"]), run="run00002", done_when=("tests",), priority=2)
+    store.cancel_run(store.run("run00002").id, "enough")
+
+
+@pytest.mark.spec("8.7", "10.1")
+def test_every_committed_line_stands_once_in_the_file(
+    store: SqlStore, path: Path, clock: HandClock
+) -> None:
+    live(store, clock)
+
+    assert written(path) == journal(path)
+    assert None not in lines(path)
+    assert store.unwitnessed() == []
+
+
+@pytest.mark.spec("8.7", "10.1")
+def test_two_processes_write_one_file(store: SqlStore, path: Path, clock: HandClock) -> None:
+    other = open_store(path, clock, durable=False)
+    submit(store, a_spec("a"))
+
+    def tell(who: SqlStore, name: str) -> None:
+        for n in range(40):
+            who.note(RUN_ID, name, {"n": n})
+
+    threads = [
+        threading.Thread(target=tell, args=(who, name))
+        for who, name in ((store, "ONE"), (other, "TWO"), (store, "THREE"))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert written(path) == journal(path)
+    assert len(journal(path)) == 120 + 3
+    other.close()
+
+
+@pytest.mark.spec("8.7")
+def test_what_is_undone_is_not_witnessed(store: SqlStore, path: Path) -> None:
+    submit(store, a_spec("a"))
+    with pytest.raises(ZeroDivisionError):
+        store.record(lease_of(take(store)), lambda _: [1 // 0])  # type: ignore[list-item]
+
+    assert written(path) == journal(path)
+
+
+@pytest.mark.spec("8.7", "0.2")
+@pytest.mark.parametrize("torn_bytes", [1, 40, 700])
+def test_a_kill_before_the_append_is_caught_up(
+    store: SqlStore, path: Path, clock: HandClock, torn_bytes: int
+) -> None:
+    """The commit stood, the append was cut off: whole lines follow, the torn one stays named."""
+    live(store, clock)
+    content = segment(path).read_bytes()
+    segment(path).write_bytes(content[:-torn_bytes])
+
+    open_store(path, clock, durable=False).close()
+
+    assert written(path) == journal(path)
+    torn = [place for place, line in Witness(Places(path).journal).lines() if line is None]
+    assert len(torn) <= 1
+    assert store.unwitnessed() == []
+
+
+@pytest.mark.spec("8.7", "0.2")
+def test_another_process_fills_the_gap_with_its_next_commit(
+    store: SqlStore, path: Path, clock: HandClock
+) -> None:
+    other = open_store(path, clock, durable=False)
+    submit(store, a_spec("a"))
+    other.note(RUN_ID, "WARNING", {})
+    segment(path).write_bytes(segment(path).read_bytes()[:-30])
+
+    other.note(RUN_ID, "WARNING", {})
+
+    assert written(path) == journal(path)
+    other.close()
+
+
+@pytest.mark.spec("8.7")
+def test_a_file_that_is_gone_is_written_anew(store: SqlStore, path: Path, clock: HandClock) -> None:
+    live(store, clock)
+    segment(path).unlink()
+
+    open_store(path, clock, durable=False).close()
+
+    assert written(path) == journal(path)
+
+
+@pytest.mark.spec("8.7")
+def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: HandClock) -> None:
+    store = open_store(path, clock, durable=False)
+    witness = Witness(Places(path).journal, segment_bytes=2000)
+    store.database.witness = witness
+    live(store, clock)
+    plain = len(witness.segments())
+
+    witness.compress()
+    store.note(RUN_ID, "WARNING", {"message": "after"})
+
+    kinds = [segment.suffix for segment in witness.segments()]
+    assert plain > 3
+    assert kinds[: plain - 1] == [".gz"] * (plain - 1)
+    assert set(kinds[plain - 1 :]) == {".jsonl"}
+    assert written(path) == journal(path)
+    store.close()
+    before = rows(path)
+    path.unlink()
+    open_store(path, clock, durable=False).close()
+    assert rows(path, "tasks", "needs") == {k: before[k] for k in ("tasks", "needs")}
+
+
+@pytest.mark.spec("8.7", "0.6")
+def test_a_damaged_line_is_never_believed() -> None:
+    row = (7, 1000, "run00001", "run00001-1", "", 2, "WARNING", '{"message":"ほら"}')
+    (line,) = encoded([row]).splitlines()
+    assert decoded(line) == dict(zip(COLUMNS, row, strict=True))
+
+    for place in range(len(line)):
+        changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+        assert decoded(changed) is None, changed
+        assert decoded(line[:place]) is None
+
+
+# ------------------------------------------------------------------ replay
+
+
+@pytest.mark.spec("8.7", "10.2", "0.2")
+def test_the_journal_file_alone_gives_every_row_again(
+    store: SqlStore, path: Path, clock: HandClock
+) -> None:
+    """Runs, tasks with rank and claim, needs, accounts with probe, and the journal itself."""
+    live(store, clock)
+    before = rows(path)
+    assert before["accounts"]
+    for file in Places(path).files:
+        file.unlink(missing_ok=True)
+    said: list[str] = []
+
+    again = open_store(path, clock, create=False, durable=False, warn=said.append)
+
+    after = rows(path)
+    told = after["journal"][len(before["journal"]) :]
+    assert {**after, "journal": after["journal"][: len(before["journal"])]} == before
+    assert [line[6] for line in told] == ["RECONCILED"] * 2
+    assert [again.audit(run.id) for run in again.runs()] == [[], []]
+    assert "it is gone" in said[0]
+    assert "the journal file alone" in said[0]
+    assert written(path) == journal(path)
+    again.close()
+
+
+@pytest.mark.spec("8.7", "10.2", "10.5", "9.2")
+def test_replacements_pauses_and_notices_come_back_too(path: Path, clock: HandClock) -> None:
+    """What was sent is not sent again; what was not is not forgotten."""
+    limits = {"posting": Posting(("desktop", "webhook"))}
+    store = open_store(path, clock, durable=False, limits=limits)
+    submit(store, *plan(a=[], b=["a"], c=["b"]))
+    escalate(store, take(store))
+    store.add(RUN_ID, plan(again=[]), replaces={"again": f"{RUN_ID}-1"})
+    store.pause(RUN_ID, "budget: all of it is used")
+    store.unpause(RUN_ID, "go on")
+    store.pause(RUN_ID, "failure: three in a row")
+    (first, *_) = store.take_notices()
+    store.notice_sent(first)
+    store.close()
+    before = rows(path)
+    notices = unsent(path)
+    assert len(notices) >= 3
+    path.unlink()
+
+    open_store(path, clock, durable=False, limits=limits).close()
+
+    after = rows(path)
+    assert {k: after[k] for k in TABLES[:-1]} == {k: before[k] for k in TABLES[:-1]}
+    assert after["journal"][: len(before["journal"])] == before["journal"]
+    assert unsent(path) == notices
+
+
+@pytest.mark.spec("8.7", "10.2", "9.8")
+def test_an_archived_run_stays_archived(path: Path, clock: HandClock) -> None:
+    store = open_store(path, clock, durable=False)
+    submit(store, a_spec("a"), run="run00007")
+    finish(store, take(store))
+    store.update_run(RunId("run00007"), "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
+    submit(store, a_spec("b"))
+    with store.database.read() as link:
+        last = last_line(link, "run00007")
+    assert forget(store.database, "run00007", clock.now(), last=last, told={"file": "x.tar.gz"})
+    store.close()
+    before = rows(path)
+    path.unlink()
+
+    open_store(path, clock, durable=False).close()
+
+    after = rows(path)
+    assert {k: after[k] for k in TABLES[:-1]} == {k: before[k] for k in TABLES[:-1]}
+    assert after["journal"][: len(before["journal"])] == before["journal"]
+
+
+def unsent(path: Path) -> list[tuple[Any, ...]]:
+    asked = "SELECT run_id, task_id, event, channel, body FROM outbox WHERE sent_ms = 0 ORDER BY id"
+    with closing(sqlite3.connect(path)) as link:
+        return link.execute(asked).fetchall()
+
+
+@pytest.mark.spec("8.7", "10.2")
+def test_a_backup_is_brought_up_to_date_from_the_journal_file(path: Path, clock: HandClock) -> None:
+    store = open_store(path, clock, durable=False)
+    submit(store, *plan(one=[], two=["one"]), run="run00009")
+    backup = store.backups.take(clock.now())
+    count = len(journal(path))
+    live(store, clock)
+    before = rows(path)
+    store.close()
+    path.write_bytes(b"\0" * 20_000)
+    said: list[str] = []
+
+    open_store(path, clock, durable=False, warn=said.append).close()
+
+    after = rows(path)
+    assert {k: after[k] for k in TABLES[:-1]} == {k: before[k] for k in TABLES[:-1]}
+    assert after["journal"][: len(before["journal"])] == before["journal"]
+    assert str(backup) in said[0]
+    assert f"{len(before['journal']) - count} lines of the journal replayed" in said[0]
+
+
+@pytest.mark.spec("8.7", "0.6")
+def test_a_lost_line_is_counted_and_what_followed_it_is_kept_as_a_note(
+    path: Path, clock: HandClock
+) -> None:
+    """Its attempt never started, as far as the file knows; so what the attempt did is not guessed,
+    and the task goes on from before it."""
+    store = open_store(path, clock, durable=False)
+    submit(store, a_spec("a"), a_spec("b"))
+    finish(store, take(store))
+    store.close()
+    content = segment(path).read_bytes()
+    assert content.count(b'"ATTEMPT_STARTED"') == 1
+    segment(path).write_bytes(content.replace(b'"ATTEMPT_STARTED"', b'"ATTEMPT_STRATED"'))
+    path.unlink()
+    said: list[str] = []
+
+    again = open_store(path, clock, durable=False, warn=said.append)
+
+    events = [entry.event for entry in again.journal()]
+    assert events.count("LINE_NOT_REPLAYED") == 3
+    assert "4 lines are lost" in said[0]
+    (report,) = (entry.data for entry in again.journal() if entry.event == "RECONCILED")
+    assert report["lost"] == 4
+    assert report["skipped"][-1] == "0001.jsonl:6"
+    assert again.audit(RUN_ID) == []
+    clock.advance(2 * MINUTE)
+    assert set(names(again.claim("host:3", MINUTE, 2))) == {"a", "b"}
+    again.close()
+
+
+@pytest.mark.spec("8.7", "0.1", "0.6")
+@pytest.mark.parametrize("event", ["TASK_SUBMITTED", "PLAN_SUBMITTED"])
+def test_a_run_whose_plan_is_not_whole_is_refused_not_shortened(
+    path: Path, clock: HandClock, event: str
+) -> None:
+    """Without one of its tasks the run would end as done; that is no repair."""
+    store = open_store(path, clock, durable=False)
+    submit(store, a_spec("a"), a_spec("b"))
+    store.close()
+    content = segment(path).read_bytes()
+    first = content.index(f'"{event}"'.encode())
+    segment(path).write_bytes(content[:first] + b"#" + content[first + 1 :])
+    path.write_bytes(b"garbage " * 900)
+
+    with pytest.raises(StoreBroken, match=f"run {RUN_ID} cannot be made again whole") as refused:
+        open_store(path, clock, durable=False)
+
+    assert "begin anew" in refused.value.hint
+    assert path.read_bytes() == b"garbage " * 900, "nothing was moved"
+    assert not Places(path).quarantine.exists()
+
+
+@pytest.mark.spec("8.7", "13.1")
+def test_stores_in_one_folder_do_not_share_their_journals(tmp_path: Path, clock: HandClock) -> None:
+    stores = [open_store(tmp_path / f"{name}.db", clock, durable=False) for name in ("a", "b")]
+    for store in stores:
+        submit(store, a_spec("a"))
+        store.note(RUN_ID, "WARNING", {})
+        store.close()
+
+    for name in ("a", "b"):
+        path = tmp_path / f"{name}.db"
+        assert written(path) == journal(path)
+
+
+@pytest.mark.spec("8.7", "0.2")
+def test_a_file_that_cannot_be_written_is_a_warning_and_follows_later(
+    path: Path, clock: HandClock
+) -> None:
+    said: list[str] = []
+    store = open_store(path, clock, durable=False, warn=said.append)
+    folder = Places(path).journal
+    folder.write_text("in the way")
+
+    submit(store, a_spec("a"))
+    store.note(RUN_ID, "WARNING", {"message": "committed all the same"})
+    folder.unlink()
+    store.backups.take(clock.now())
+    store.note(RUN_ID, "WARNING", {"message": "now both"})
+
+    assert len(said) == 1, said
+    assert "could not be written" in said[0]
+    assert written(path) == journal(path)
+    store.close()
