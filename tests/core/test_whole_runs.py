@@ -1,0 +1,154 @@
+"""The choices at rest: re-runs, groups, blame and iterations, as tables and properties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_failure, a_spec, a_task
+from yaoki.core.blame import first_red, partners
+from yaoki.core.continuous import Commit, Iteration, step
+from yaoki.core.model import (
+    RERUNS_PER_ROUND,
+    Continuous,
+    Counts,
+    Kind,
+    Strategy,
+    Task,
+    TaskId,
+    TaskKind,
+    Work,
+)
+from yaoki.core.recovery import choose
+from yaoki.core.rounds import next_round
+
+# ------------------------------------------------------------------ re-runs
+
+
+def held(n: int, base: str = "old", kind: Kind = Kind.QUALITY_FAILURE) -> Task:
+    task = a_task(failure=a_failure(kind))
+    return replace(task, id=TaskId(f"run00001-{n}"), n=n, held=True, work=Work(base=base))
+
+
+@pytest.mark.spec("8.4", "1.4")
+def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
+    tasks = [held(10), held(9), held(2, kind=Kind.TIMEOUT), held(30, kind=Kind.INCOMPLETE)]
+
+    chosen = next_round(tasks, "new")
+
+    assert [task.n for task in chosen.rerun] == [2, 30, 9, 10]
+    assert chosen.ask == ()
+
+
+@pytest.mark.spec("8.4", "0.4")
+@given(st.lists(st.sampled_from(["old", "new"]), max_size=20))
+def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: list[str]) -> None:
+    tasks = [held(n, base) for n, base in enumerate(bases, start=1)]
+
+    chosen = next_round(tasks, "new")
+
+    assert len(chosen.rerun) <= RERUNS_PER_ROUND
+    assert all(task.work.base == "old" for task in chosen.rerun)
+    assert [task.n for task in chosen.ask] == [t.n for t in tasks if t.work.base == "new"]
+
+
+# ------------------------------------------------------------------ groups
+
+A, B, C = (TaskId(name) for name in "abc")
+CHAIN = {A: (), B: (A,), C: ()}
+
+
+def group(*, atomic: bool = False, partial: bool = False, used: int = 0) -> Task:
+    spec = a_spec(kind=TaskKind.GROUP, atomic=atomic, partial=partial)
+    return a_task(spec=spec, counts=Counts(reruns=used))
+
+
+@pytest.mark.spec("8.3")
+@pytest.mark.parametrize(
+    ("given_", "failed", "done", "wanted"),
+    [
+        (group(), [C], [A, B], Strategy.RETRY_FAILED_ONLY),
+        (group(), [B], [A, C], Strategy.RETRY_FAILED_ONLY),
+        (group(), [A], [B, C], Strategy.ROLLBACK_AND_RETRY),
+        (group(atomic=True), [C], [A, B], Strategy.ROLLBACK_AND_RETRY),
+        (group(partial=True), [C], [A, B], Strategy.RETRY_FAILED_ONLY),
+        (group(partial=True, used=1), [C], [A, B], Strategy.PARTIAL_COMMIT),
+        (group(partial=True, used=1), [A, B, C], [], Strategy.ESCALATE),
+        (group(partial=True, atomic=True, used=1), [C], [A, B], Strategy.ESCALATE),
+        (group(used=1), [C], [A, B], Strategy.ESCALATE),
+    ],
+)
+def test_how_a_group_goes_on(
+    given_: Task, failed: list[TaskId], done: list[TaskId], wanted: Strategy
+) -> None:
+    assert choose(given_, failed, done, CHAIN).strategy is wanted
+
+
+# ------------------------------------------------------------------ blame
+
+
+@pytest.mark.spec("9.3", "0.4")
+@given(st.integers(1, 200), st.data())
+def test_bisection_finds_the_landing_in_few_looks(landings: int, data: st.DataObject) -> None:
+    guilty = data.draw(st.integers(1, landings))
+    looks: list[int] = []
+
+    def red(n: int) -> bool:
+        looks.append(n)
+        return n >= guilty
+
+    assert first_red(landings, red) == guilty
+    assert len(looks) <= landings.bit_length()
+
+
+@pytest.mark.spec("9.3")
+@given(st.integers(1, 60), st.data())
+def test_the_partners_are_exactly_those_it_takes(culprit: int, data: st.DataObject) -> None:
+    """Red exactly when the culprit stands with all of a small set of earlier landings."""
+    earlier = st.sets(st.integers(1, culprit - 1), max_size=2) if culprit > 1 else st.just(set())
+    taken = data.draw(earlier)
+
+    def red(chosen: Sequence[int]) -> bool:
+        return taken <= set(chosen)
+
+    assert set(partners(culprit, red)) == taken
+
+
+@pytest.mark.spec("9.3")
+def test_combinations_that_cannot_be_made_end_the_search() -> None:
+    assert partners(9, lambda chosen: None if chosen else False) == ()
+
+
+# ------------------------------------------------------------------ iterations
+
+BOUNDS = Continuous(iterations_max=3, failures_max=2)
+EAGER = replace(BOUNDS, pause_on_failure=False)
+
+
+@pytest.mark.spec("9.7", "0.4")
+@pytest.mark.parametrize(
+    ("ended", "before", "bounds", "what", "failures"),
+    [
+        (Iteration(1, Commit.COMMITTED, proven=True), 1, BOUNDS, "stop", 0),
+        (Iteration(1, Commit.COMMITTED, proven=False), 0, BOUNDS, "next", 0),
+        (Iteration(1, Commit.NOTHING, proven=False), 1, BOUNDS, "next", 0),
+        (Iteration(3, Commit.COMMITTED, proven=False), 0, BOUNDS, "stop", 0),
+        (Iteration(1, Commit.COMMITTED, False, ("a",)), 0, BOUNDS, "pause", 1),
+        (Iteration(1, Commit.COMMITTED, False, ("a",)), 0, EAGER, "next", 1),
+        (Iteration(1, Commit.COMMITTED, False, ("a",)), 1, EAGER, "stop", 2),
+        (Iteration(1, Commit.STAGING_ERROR, False), 0, EAGER, "next", 1),
+        (Iteration(1, Commit.GIT_ERROR, False), 0, BOUNDS, "pause", 1),
+        # Parts of a conflicting change may stand: nobody repeats that unasked.
+        (Iteration(1, Commit.CONFLICT, False), 0, EAGER, "pause", 1),
+    ],
+)
+def test_what_follows_an_iteration(
+    ended: Iteration, before: int, bounds: Continuous, what: str, failures: int
+) -> None:
+    found = step(ended, before, bounds)
+
+    assert (found.what, found.failures_in_row) == (what, failures)
