@@ -57,9 +57,9 @@ def test_a_run_pauses_at_its_budget_and_goes_on_when_as_much_again_is_granted(
     assert stands["status"] == "PAUSED"
     assert [t["state"] for t in stands["tasks"]] == ["DONE", "DONE", "WAITING", "WAITING"]
     assert "2 of 2 attempts of the run are used" in paused.out
-    assert [n["event"] for n in notices(heard)] == ["RUN_PAUSED"]
+    assert [n["event"] for n in notices(heard)] == ["BUDGET_WARNING", "RUN_PAUSED"]
     assert place.yaoki("resume", "--quiet").code == 5, "a restart does not forget it"
-    assert len(notices(heard)) == 1, "one notice for one pause"
+    assert len(notices(heard)) == 2, "one notice for one pause"
 
     assert place.yaoki("answer", stands["run"], "go").code == 0
     done = place.yaoki("resume", "--quiet")

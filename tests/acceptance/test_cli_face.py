@@ -108,7 +108,14 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
     if "const" in shape:
         assert held == shape["const"]
     names = shape.get("type", [])
-    kinds = {"string": str, "integer": int, "boolean": bool, "object": dict, "array": list}
+    kinds: dict[str, Any] = {
+        "string": str,
+        "integer": int,
+        "number": int | float,
+        "boolean": bool,
+        "object": dict,
+        "array": list,
+    }
     if names:
         wanted = [names] if isinstance(names, str) else names
         assert any(held is None if n == "null" else isinstance(held, kinds[n]) for n in wanted)

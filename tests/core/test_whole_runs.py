@@ -21,7 +21,6 @@ from yaoki.core.model import (
     Task,
     TaskId,
     TaskKind,
-    Work,
 )
 from yaoki.core.recovery import choose
 from yaoki.core.rounds import next_round
@@ -31,7 +30,7 @@ from yaoki.core.rounds import next_round
 
 def held(n: int, base: str = "old", kind: Kind = Kind.QUALITY_FAILURE) -> Task:
     task = a_task(failure=a_failure(kind))
-    return replace(task, id=TaskId(f"run00001-{n}"), n=n, held=True, work=Work(base=base))
+    return replace(task, id=TaskId(f"run00001-{n}"), n=n, held=True, began_at=base)
 
 
 @pytest.mark.spec("8.4", "1.4")
@@ -52,8 +51,8 @@ def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: l
     chosen = next_round(tasks, "new")
 
     assert len(chosen.rerun) <= RERUNS_PER_ROUND
-    assert all(task.work.base == "old" for task in chosen.rerun)
-    assert [task.n for task in chosen.ask] == [t.n for t in tasks if t.work.base == "new"]
+    assert all(task.began_at == "old" for task in chosen.rerun)
+    assert [task.n for task in chosen.ask] == [t.n for t in tasks if t.began_at == "new"]
 
 
 # ------------------------------------------------------------------ groups

@@ -14,6 +14,7 @@ import yaml
 
 from tests.builders import a_finding, an_active_task
 from yaoki.agents.command import CommandAgent
+from yaoki.core.classify import FATAL
 from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided
 from yaoki.core.machine import evolve
 from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
@@ -180,8 +181,12 @@ def _verdict(checks: Any) -> Verdict:
             words = f"{pattern}: one of them"
             return Verdict((a_finding(Outcome.FAILED, pattern=pattern, message=words),))
         case {"broken": str(how)}:
-            transient = how == "transient"
-            return Verdict((a_finding(Outcome.BROKEN, message="no such", transient=transient),))
+            code = how if how in FATAL else ""
+            assert code or how in {"transient", "permanent"}, how
+            finding = a_finding(
+                Outcome.BROKEN, message="no such", transient=how == "transient", code=code
+            )
+            return Verdict((finding,))
         case _:
             raise AssertionError(f"checks: {checks!r}")
 

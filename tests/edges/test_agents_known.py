@@ -221,7 +221,7 @@ def test_who_can_resume_says_so() -> None:
     resuming = {name for name in known_names() if known(name).resumes(AgentSpec("x", preset=name))}
 
     assert resuming == {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
-    assert not find_agent("command").resumes(AgentSpec("x"))  # type: ignore[attr-defined]
+    assert not find_agent("command").resumes(AgentSpec("x"))
 
 
 @pytest.mark.spec("3.2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,9 +11,12 @@ import pytest
 
 from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
+from yaoki.engine.admission import Admission, Admitted
 from yaoki.engine.hold import Hold
 from yaoki.engine.pool import Pool
-from yaoki.ports import Beat
+from yaoki.engine.stages import Room
+from yaoki.errors import StoreError, WorkspaceError
+from yaoki.ports import ALL, NOTHING_NEW, Beat
 
 RUN = RunId("run00001")
 SOON = timedelta(milliseconds=10)
@@ -25,6 +28,10 @@ class Heart:
     def __init__(self) -> None:
         self.beats = 0
         self.lost: frozenset[TaskId] = frozenset()
+        self.notes: list[tuple[str, str]] = []
+
+    def note(self, run_id: RunId, name: str, data: Mapping[str, Any]) -> None:
+        self.notes.append((run_id, data["message"]))
 
     def version(self) -> int:
         return 0
@@ -47,8 +54,10 @@ class Carrier:
         self.tasks = [task] if task else []
         self.may_end = threading.Event()
         self.let_go = ""
+        self.begun: list[str] = []
 
-    def claim(self, limit: int, runs: Sequence[RunId]) -> list[Task]:
+    def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
+        self.begun.append(begin)
         tasks, self.tasks = self.tasks, []
         return tasks
 
@@ -91,10 +100,10 @@ def test_a_heartbeat_that_breaks_stops_the_pool_and_is_told() -> None:
 @pytest.mark.spec("0.6")
 def test_a_claim_that_breaks_lets_every_carrier_go() -> None:
     class Breaks(Carrier):
-        def claim(self, limit: int, runs: Sequence[RunId]) -> list[Task]:
+        def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
             if not self.tasks:
                 raise RuntimeError("the store is gone")
-            return super().claim(limit, runs)
+            return super().claim(limit, runs, begin)
 
     carrier = Breaks(an_active_task())
 
@@ -114,3 +123,95 @@ def test_leases_are_renewed_while_a_task_is_carried_and_a_lost_one_is_let_go() -
 
     assert store.beats > 0
     assert carrier.let_go == "lost"
+
+
+OTHER = RunId("run00002")
+
+
+@pytest.mark.spec("11.8")
+def test_a_pool_that_serves_all_goes_on_until_asked_and_settles_every_run() -> None:
+    looked: list[RunId] = []
+
+    def rests(run: RunId) -> bool:
+        looked.append(run)
+        pool.stop.drain = len(looked) == 2
+        return False
+
+    pool = a_pool(Heart(), Carrier(None), rests=rests)
+
+    pool.serve_all(lambda: [RUN, OTHER])
+
+    assert looked == [RUN, OTHER]
+    assert pool.stop.drain
+
+
+@pytest.mark.spec("11.8", "0.6")
+def test_a_run_that_breaks_is_told_there_and_stops_no_other() -> None:
+    store, carrier, looked = Heart(), Carrier(None), list[RunId]()
+
+    def rests(run: RunId) -> bool:
+        looked.append(run)
+        if run == RUN:
+            raise WorkspaceError("its branch is gone")
+        pool.stop.ask()
+        return True
+
+    pool = a_pool(store, carrier, rests=rests)
+    pool.serve_all(lambda: [RUN, OTHER])
+
+    assert looked == [RUN, OTHER]
+    assert store.notes == [(RUN, "its branch is gone")]
+
+
+@pytest.mark.spec("11.8", "0.6")
+def test_a_broken_store_stops_a_pool_that_serves_all() -> None:
+    def rests(_: RunId) -> bool:
+        raise StoreError("the store failed")
+
+    with pytest.raises(StoreError, match="the store failed"):
+        a_pool(Heart(), Carrier(None), rests=rests).serve_all(lambda: [RUN])
+
+
+@pytest.mark.spec("11.8")
+def test_a_pool_that_serves_no_run_claims_nothing() -> None:
+    """No names at all would mean every run of the store, of other repositories, too."""
+    carrier = Carrier(an_active_task())
+
+    def scan() -> None:
+        pool.stop.drain = True
+
+    pool = a_pool(Heart(), carrier, scan=scan)
+
+    pool.serve_all(list)
+
+    assert carrier.begun == []
+
+
+@pytest.mark.spec("11.5")
+def test_a_machine_without_room_begins_nothing_new_and_says_so_once() -> None:
+    carrier = Carrier(None)
+    rooms = iter([Room(1, 9), Room(2, 9), Room(3, 9), Room(9, 1)])
+    admission = Admission(lambda: next(rooms), disk_min=5, memory_min=5)
+    answers: list[Admitted] = []
+
+    def admits() -> Admitted:
+        answers.append(admission.ask())
+        if len(answers) == 4:
+            pool.stop.ask()
+        return answers[-1]
+
+    class Changing(Heart):
+        def version(self) -> int:
+            self.beats += 1
+            return self.beats
+
+    store = Changing()
+    pool = a_pool(store, carrier, admits=admits, rests=lambda _: False)
+    pool.serve([RUN])
+
+    assert [a.lacking for a in answers] == ["disk", "disk", "disk", "memory"]
+    assert carrier.begun == [NOTHING_NEW] * 4
+    assert store.notes == [
+        (RUN, "nothing new is begun here: 1 bytes of disk are free, 5 are needed"),
+        (RUN, "nothing new is begun here: 1 bytes of memory are free, 5 are needed"),
+    ]

@@ -2,79 +2,65 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.simulation.world import (
-    DictWorkspace,
-    HandClock,
-    Killed,
+from tests.simulation.hands import (
+    Ear,
     NoCriteria,
     NumberedProcesses,
     PlainAgent,
     PlainTelling,
-    Touches,
     TreeChecker,
-    World,
 )
-from yaoki.core.model import (
-    AgentSpec,
-    Backoff,
-    Catalogue,
-    CheckSpec,
-    Kind,
-    Policy,
-    RetryRule,
-    Run,
-    RunId,
-    Spec,
-    State,
-    Task,
-)
+from tests.simulation.workspace import DictWorkspace
+from tests.simulation.world import HandClock, Killed, Touches, World
+from yaoki.app.planning import PlanReading
+from yaoki.core.model import Catalogue, Run, RunId, Spec, Task
 from yaoki.engine.closing import Closing
+from yaoki.engine.control import Control, Submission
+from yaoki.engine.growing import Growth
 from yaoki.engine.hold import Hold
+from yaoki.engine.sending import Sending
 from yaoki.engine.stages import Room, Settings, Stages
 from yaoki.engine.worker import Worker
 from yaoki.store import SqlStore, open_store
+from yaoki.store.outbox import Posting
 
 LEASE = timedelta(seconds=60)
 RUN = RunId("simulate")
-CHECK = CheckSpec("tests", argv=("check",))
-AGENT = AgentSpec("agent")
-POLICY = Policy(
-    rules={
-        kind: RetryRule(n, Backoff())
-        for kind, n in (
-            (Kind.INCOMPLETE, 3),
-            (Kind.QUALITY_FAILURE, 3),
-            (Kind.TRANSIENT_ERROR, 3),
-            (Kind.CONFLICT, 2),
-            (Kind.LOST, 6),
-        )
-    }
-)
-STEPS_MAX = 400
+STEPS_MAX = 600
+LIVES_MAX = 60
 
 
 @cache
-def _template() -> Path:
-    """An empty, migrated store; copied for every seed, which is quicker than migrating."""
-    path = Path(mkdtemp()) / "state.db"
-    open_store(path, HandClock(World(random.Random(0), {})), durable=False).close()
-    return path
+def _template() -> TemporaryDirectory[str]:
+    """An empty, migrated store; copied for every story, which is quicker than migrating."""
+    made = TemporaryDirectory(prefix="yaoki-simulation-")
+    clock = HandClock(World(random.Random(0), {}))
+    open_store(Path(made.name) / "state.db", clock, durable=False).close()
+    return made
 
 
 class TouchedStore:
     """The real store; every writing call is a touch before and after its commit."""
 
-    WRITES = ("claim", "record", "expire", "add", "note", "update_run", "submit", "cancel_run")
+    WRITES = frozenset(
+        {
+            *("submit", "add", "amend", "amend_all", "record", "note", "update_run"),
+            *("claim", "claim_cancelled", "expire", "heartbeat", "cancel_run", "cancel_task"),
+            *("pause", "unpause", "take_notices", "notice_sent", "notice_failed"),
+        }
+    )
 
     def __init__(self, store: SqlStore, touch: Touches) -> None:
         self._store, self._touch = store, touch
@@ -93,56 +79,159 @@ class TouchedStore:
         return touched
 
 
-@dataclass
+@dataclass(frozen=True)
+class Story:
+    """A plan in the simulated world, what its agents do, and what a person does when it rests.
+
+    `person` says whether it did something; `asked` are fields of the submission.
+    """
+
+    seed: int
+    tasks: tuple[Spec, ...]
+    acts: Mapping[str, list[str]]
+    catalogue: Catalogue
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    person: Callable[[Life], bool] = lambda _: False
+    listens: bool = False
+    fails: int = 0
+
+    @contextmanager
+    def begin(self) -> Iterator[Scene]:
+        """A new world with an empty store, gone afterwards."""
+        with TemporaryDirectory(prefix="yaoki-story-") as name:
+            home = Path(name) / "home"
+            shutil.copytree(_template().name, home)
+            world = World(random.Random(self.seed), self.acts, self.fails, self.listens)
+            yield Scene(world, home)
+
+    def submission(self, world: World) -> Submission:
+        plain: dict[str, Any] = {"done_when": (), "source": "", "parallel": 1, "chain": ("agent",)}
+        place = {"repo": "/r", "base_branch": "main", "base": world.base}
+        return Submission(
+            goal="goal",
+            specs=self.tasks,
+            catalogue=self.catalogue,
+            **{**plain, **place, **self.asked},
+        )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world and the folder of its store, as a kill leaves them."""
+
+    world: World
+    home: Path
+
+    @contextmanager
+    def copied(self) -> Iterator[Scene]:
+        """What is there at this very instant; the store's files as they lie on the disk."""
+        with TemporaryDirectory(prefix="yaoki-scene-") as name:
+            home = Path(name) / "home"
+            shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("*-shm"))
+            yield Scene(copy.deepcopy(self.world), home)
+
+
 class Life:
     """One process: from its start to its death or its end."""
 
-    world: World
-    path: Path
-    holder: str
-    touch: Touches
-    adopt: bool = True
-    skew: timedelta = timedelta(0)
-
-    def __post_init__(self) -> None:
-        self.clock = HandClock(self.world, self.skew)
-        self.real = open_store(self.path, self.clock, durable=False)
-        self.store: Any = TouchedStore(self.real, self.touch)
-        stages = Stages(
-            DictWorkspace(self.world, self.touch),
-            NumberedProcesses(self.world, self.touch),
-            TreeChecker(self.world, self.touch),
-            lambda _: PlainAgent(),
+    def __init__(
+        self,
+        scene: Scene,
+        holder: str,
+        touch: Touches,
+        *,
+        adopt: bool = True,
+        skew: timedelta = timedelta(0),
+        store: SqlStore | None = None,
+    ) -> None:
+        self.world, self.holder, self.touch = scene.world, holder, touch
+        self.clock = HandClock(self.world, skew)
+        self.home = scene.home
+        limits = {"posting": Posting(("ear",))} if self.world.listens else {}
+        self.real = store or open_store(
+            scene.home / "state.db", self.clock, durable=False, limits=limits
+        )
+        self.store: Any = TouchedStore(self.real, touch)
+        self.workspace = DictWorkspace(self.world, touch)
+        self.closing = Closing(self.store, self.workspace, self.clock)
+        self.growth = Growth(self.store)
+        self.sending = Sending(self.store, {"ear": Ear(self.world, touch)}, self.clock)
+        self.control = Control(
+            self.store,
+            self.workspace,
             self.clock,
-            lambda _: PlainTelling(),
-            Settings(Path("/f"), "host", LEASE, adopt=self.adopt),
-            self.real,
-            NoCriteria(),
-            lambda: Room(1 << 40, 1 << 40),
+            dead=self.another,
+            new_id=lambda: str(RUN),
+            settle=self.closing.rests,
         )
         self.worker = Worker(
             self.store,
-            stages,
+            self._stages(scene.home / "runs", adopt=adopt),
             self.clock,
-            holder=self.holder,
+            holder=holder,
             host="host",
             lease=LEASE,
             parallel=100,
             alive=lambda _: False,
         )
-        self.closing = Closing(self.store, self.clock, lambda run: self.world.refs[run.branch])
 
-    def submit(self, specs: list[Spec], run: Run) -> None:
+    def _stages(self, home: Path, *, adopt: bool) -> Stages:
+        return Stages(
+            self.workspace,
+            NumberedProcesses(self.world, self.touch, home),
+            TreeChecker(self.world, self.touch),
+            lambda _: PlainAgent(),
+            self.clock,
+            lambda _: PlainTelling(),
+            Settings(home, "host", LEASE, adopt=adopt),
+            self.real,
+            NoCriteria(),
+            lambda: Room(1 << 40, 1 << 40),
+            PlanReading(self.real, 1 << 16),
+            lambda task_id: not self.real.task(task_id).unmovable,
+        )
+
+    def another(self, holder: str) -> bool:
+        return holder != self.holder
+
+    def run(self) -> Run:
+        return self.real.run(RUN)
+
+    def submit(self, story: Story) -> None:
         if not self.real.runs():
-            self.store.submit(run, specs, {})
+            self.control.submit(story.submission(self.world), {})
 
-    def live(self, dead: Callable[[str], bool]) -> None:
+    def live(self, person: Callable[[Life], bool] = lambda _: False) -> None:
         """Carry everything until the run rests; raises Killed when its touch comes."""
-        self.store.expire(dead, counted=False)
+        self.reconcile()
         for _ in range(STEPS_MAX):
-            if self.step():
+            if self.step() and not person(self):
                 return
         raise AssertionError("the run never rests")
+
+    def reconcile(self) -> None:
+        """What every start does before anything else."""
+        self.control.resumed(self.run())
+        self.control.sweep(self.run())
+
+    def step(self) -> bool:
+        """One claim carried to its rest; true when the run rests and everybody was told."""
+        tasks: list[Task] = self.worker.claim(1, [RUN])
+        for task in tasks:
+            self.worker.carry(task, Hold(lambda: ""))
+        if self.real.notices_waiting():
+            self.sending.deliver()
+        if tasks:
+            return False
+        if self.closing.rests(RUN):
+            if not self.real.notices_waiting():
+                return True
+            self.world.time += timedelta(seconds=20)
+            return False
+        due = self.real.next_due([RUN])
+        wait = (due - self.clock.now()) if due else timedelta(0)
+        self.world.time += max(wait, timedelta(seconds=1))
+        return False
 
     def cancel(self) -> None:
         """A person cancels, and whoever is there carries the rest to its end."""
@@ -152,101 +241,96 @@ class Life:
             for task in tasks:
                 self.worker.carry(task, Hold(lambda: "cancel"))
 
-    def another(self, holder: str) -> bool:
-        return holder != self.holder
-
-    def step(self) -> bool:
-        """One claim carried to its rest; true when the run rests."""
-        tasks: list[Task] = self.worker.claim(1, [RUN])
-        for task in tasks:
-            self.worker.carry(task, Hold(lambda: ""))
-        if tasks:
-            return False
-        if self.closing.rests(RUN):
-            return True
-        due = self.real.next_due([RUN])
-        wait = (due - self.clock.now()) if due else timedelta(0)
-        self.world.time += max(wait, timedelta(seconds=1))
-        return False
-
-
-@dataclass
-class Story:
-    """A plan in the simulated world, and the store it is kept in."""
-
-    seed: int
-    acts: Mapping[str, list[str]]
-    needs: Mapping[str, tuple[str, ...]]
-
-    def begin(self) -> tuple[World, Path]:
-        folder = Path(mkdtemp())
-        path = folder / "state.db"
-        shutil.copy(_template(), path)
-        return World(random.Random(self.seed), self.acts), path
-
-    def specs(self) -> list[Spec]:
-        return [
-            Spec(
-                name,
-                f"make {name} good",
-                needs=self.needs.get(name, ()),
-                checks=(CHECK,),
-                agents=(AGENT,),
-                policy=POLICY,
-            )
-            for name in self.acts
-        ]
-
-    def run(self, world: World) -> Run:
-        catalogue = Catalogue({"tests": CHECK}, {"agent": AGENT}, {"default": POLICY})
-        return Run(RUN, "goal", "/r", "main", world.base, world.time, catalogue)
-
-
-@dataclass(frozen=True)
-class Ending:
-    """What can be compared between lives."""
-
-    tree: Mapping[str, str]
-    states: Mapping[str, State]
-    touches: tuple[str, ...]
-    world: World
-    store: SqlStore
-
-
-def to_the_end(
-    story: Story,
-    deaths: Callable[[int], int] = lambda _: -1,
-    *,
-    shims_die: bool = False,
-    adopt: bool = True,
-    between: Callable[[World, Path, int], None] | None = None,
-) -> Ending:
-    """Live, die where `deaths(life)` says, live again; until the run rests."""
-    world, path = story.begin()
-    touched: list[str] = []
-    for n in range(60):
-        touch = Touches(die_at=deaths(n))
-        if between is not None and n == 0:
-            touch.between = lambda count: between(world, path, count)
-        life = Life(world, path, f"host:{n}", touch, adopt=adopt)
-        try:
-            life.submit(story.specs(), story.run(world))
-            life.live(life.another)
-        except Killed:
-            touched.extend(touch.names)
-            if shims_die:
-                end_shims(world)
-            life.real.close()
-            continue
-        touched.extend(touch.names)
-        states = {row.name: row.state for row in life.real.rows(RUN)}
-        head = world.refs.get(f"yaoki/{RUN}", world.base)
-        return Ending(world.tree(head), states, tuple(touched), world, life.real)
-    raise AssertionError("sixty lives were not enough")
+    def close(self) -> None:
+        self.real.close()
 
 
 def end_shims(world: World) -> None:
     """The whole machine went down: what ran is gone without a record."""
     for process in world.processes.values():
-        if not process.done and not process.ended:
+        if process.running:
             process.gone = True
+
+
+Look = Callable[[Life], Any]
+Between = Callable[[Scene, Touches], None]
+
+
+def to_the_end(
+    story: Story,
+    look: Look,
+    deaths: Callable[[int], int] = lambda _: -1,
+    *,
+    scene: Scene | None = None,
+    born: int = 0,
+    shims_die: bool = False,
+    adopt: bool = True,
+    between: Between | None = None,
+) -> Any:
+    """Live, die where `deaths(life)` says, live again until the run rests; what `look` saw then.
+
+    With `scene` it goes on from there, as process number `born`; `between` is told of every touch
+    of the first life.
+    """
+    if scene is None:
+        with story.begin() as begun:
+            more: dict[str, Any] = {"shims_die": shims_die, "adopt": adopt, "between": between}
+            return to_the_end(story, look, deaths, scene=begun, **more)
+    for n in range(LIVES_MAX):
+        touch = Touches(die_at=deaths(n))
+        if between is not None and n == 0:
+            touch.between = _telling(between, scene, touch)
+        life = Life(scene, f"host:{born + n}", touch, adopt=adopt)
+        try:
+            life.submit(story)
+            life.live(story.person)
+            return look(life)
+        except Killed:
+            if shims_die:
+                end_shims(scene.world)
+        finally:
+            life.close()
+    raise AssertionError(f"{LIVES_MAX} lives were not enough")
+
+
+def _telling(between: Between, scene: Scene, touch: Touches) -> Callable[[int], None]:
+    return lambda _: between(scene, touch)
+
+
+def changing(story: Story) -> list[int]:
+    """The touches since whose last something happened; at the others a kill leaves the same."""
+    found: dict[str, int] = {}
+    to_the_end(story, lambda _: None, between=lambda s, t: _first(found, _mark(s, t), t.count))
+    return list(found.values())
+
+
+def _first(found: dict[str, int], mark: str, count: int) -> None:
+    found.setdefault(mark, count)
+
+
+def _mark(scene: Scene, touch: Touches) -> str:
+    commits = sum(name.endswith("committed") for name in touch.names)
+    return f"{commits} {scene.world.mark()}"
+
+
+def at_every_touch(story: Story, then: Callable[[Scene], None], *, machine: bool = False) -> None:
+    """What a kill at each touch of the unkilled run leaves is handed to `then`.
+
+    Where nothing happened since the touch before, a kill leaves the same; a machine that goes down
+    with nothing at work leaves what a process leaves.
+    """
+    points = set(changing(story))
+
+    def die(scene: Scene, touch: Touches) -> None:
+        if touch.count not in points or (machine and not scene.world.busy()):
+            return
+        with scene.copied() as left:
+            if machine:
+                end_shims(left.world)
+            try:
+                then(left)
+            except AssertionError as error:
+                place = f"killed at touch {touch.count}, {touch.names[-1]}"
+                raise AssertionError(f"{place}: {error}") from error
+
+    to_the_end(story, lambda _: None, between=die)

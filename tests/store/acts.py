@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.builders import MINUTE, RUN_ID, a_run, a_spec, to_land
+from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.core.events import Event
 from yaoki.core.model import Lease, Spec, Task, TaskId
 from yaoki.core.reports import Faulted
 from yaoki.core.rules import Moment, decide
-from yaoki.store import SqlStore
+from yaoki.ports import Clock
+from yaoki.store import SqlStore, open_store
+
+# A file, or the URL of a database on a server.
+Where = Path | str
+
+
+def opened(where: Where, clock: Clock | None = None, **given: Any) -> SqlStore:
+    """The clock in the hand counts, and every look at the version asks."""
+    plain: dict[str, Any] = {"durable": False, "server_clock": False, "looks": 1}
+    return open_store(where, clock or HandClock(), **{**plain, **given})
 
 
 def submit(store: SqlStore, *specs: Spec, run: str = RUN_ID, **given: Any) -> list[TaskId]:
@@ -55,11 +66,15 @@ def events_of(store: SqlStore, task_id: str) -> list[str]:
     return [entry.event for entry in store.journal(task_id=task_id)]
 
 
-def by_hand(path: Path, statement: str, *params: Any) -> None:
-    """Change the database behind the store's back."""
-    link = sqlite3.connect(path)
-    try:
-        with link:
-            link.execute(statement, params)
-    finally:
-        link.close()
+def by_hand(where: Where, statement: str, *params: Any) -> list[Any]:
+    """Change the database behind the store's back, or look at it."""
+    if isinstance(where, Path):
+        with closing(sqlite3.connect(where)) as link, link:
+            return link.execute(statement, params).fetchall()
+    import psycopg
+
+    with psycopg.connect(where) as server:
+        cursor = server.execute(
+            statement.replace("?", "%s") if params else statement, params or None
+        )
+        return cursor.fetchall() if cursor.description else []

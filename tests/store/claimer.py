@@ -6,13 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-from tests.builders import MINUTE, RUN_ID, HandClock
-from tests.store.acts import finish
-from yaoki.store import open_store
+from tests.builders import MINUTE, RUN_ID
+from tests.store.acts import finish, opened
 
 
-def main(path: str, holder: str) -> None:
-    store = open_store(Path(path), HandClock(), durable=False, create=False)
+def main(where: str, holder: str, durable: bool) -> None:
+    place = where if "://" in where else Path(where)
+    store = opened(place, create=False, durable=durable)
     deadline = time.monotonic() + 60
     while not store.resting(RUN_ID) and time.monotonic() < deadline:
         for task in store.claim(holder, MINUTE, 3):
@@ -22,4 +22,4 @@ def main(path: str, holder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], "durable" in sys.argv[3:])

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.builders import HandClock
-from yaoki.store import SqlStore, open_store
+from tests.store import server
+from tests.store.acts import Where, opened
+from yaoki.store import SqlStore
 
-DATABASES = ["sqlite"]
+DATABASES = ["sqlite", "postgres"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test of the store runs on each database, unless it is about the file of one."""
+    if "database" in metafunc.fixturenames:
+        marked = [name for name in DATABASES if metafunc.definition.get_closest_marker(name)]
+        metafunc.parametrize("database", marked or DATABASES, scope="session")
 
 
 @pytest.fixture
@@ -18,22 +28,40 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Without a server the tests are skipped; on the build server they fail."""
+    why = server.missing()
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(why)
+    if why:
+        pytest.skip(why)
+    base = tmp_path_factory.getbasetemp()
+    return server.shared(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
 @pytest.fixture
-def path(database: str, tmp_path: Path) -> Path:
-    """Where the store lives; PostgreSQL will bring an address of its own."""
-    assert database == "sqlite"
+def url(server_url: str) -> Iterator[str]:
+    """An empty database on the server."""
+    with server.a_database(server_url) as found:
+        yield found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a store of its own file lives."""
     return tmp_path / ".yaoki" / "state.db"
 
 
 @pytest.fixture
-def store(path: Path, clock: HandClock) -> Iterator[SqlStore]:
+def where(database: str, request: pytest.FixtureRequest) -> Where:
+    found: Where = request.getfixturevalue("path" if database == "sqlite" else "url")
+    return found
+
+
+@pytest.fixture
+def store(where: Where, clock: HandClock) -> Iterator[SqlStore]:
     """Not synced to disk: what a power failure does is no matter of these tests."""
-    opened = open_store(path, clock, durable=False)
-    yield opened
-    opened.close()
+    made = opened(where, clock)
+    yield made
+    made.close()

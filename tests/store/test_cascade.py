@@ -1,4 +1,4 @@
-"""A task that fails for good blocks all that is below it, in one transaction; its heir revives it."""
+"""A task that fails for good blocks all below it, in one transaction; its heir revives it."""
 
 from __future__ import annotations
 

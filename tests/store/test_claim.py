@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_run, a_spec, an_agent
-from tests.store.acts import escalate, finish, lease_of, names, plan, submit, take
+from tests.store.acts import Where, escalate, finish, lease_of, names, opened, plan, submit, take
 from yaoki.core.events import Answered
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
-from yaoki.store import SqlStore, open_store
+from yaoki.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -247,10 +247,10 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("0.3", "11.1", "11.8", "13.3")
-def test_many_processes_claim_each_task_once(store: SqlStore, path: Path) -> None:
+def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> None:
     """Each opens the store by itself; all start together and go on until nothing is left."""
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 40}",) if n >= 40 else ()) for n in range(120)))
-    command = [sys.executable, "-m", "tests.store.claimer", str(path)]
+    command = [sys.executable, "-m", "tests.store.claimer", str(where)]
     claimers = [
         subprocess.Popen([*command, f"host:{n}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for n in range(4)
@@ -265,8 +265,8 @@ def test_many_processes_claim_each_task_once(store: SqlStore, path: Path) -> Non
 
 
 @pytest.mark.spec("13.1")
-def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, path: Path) -> None:
-    other = open_store(path, HandClock(), durable=False)
+def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: Where) -> None:
+    other = opened(where)
     before = other.version()
 
     (task_id,) = submit(store, a_spec("a"))

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
-from tests.store.acts import events_of, finish, lease_of, submit, take
+from tests.store.acts import Where, events_of, finish, lease_of, opened, submit, take
 from yaoki.core.events import Event, Note
 from yaoki.core.machine import Illegal
 from yaoki.core.model import State, Task
 from yaoki.errors import StoreError, StoreFull, YaokiError
 from yaoki.store import SqlStore, open_store
-from yaoki.store.sqlite import Link, SqliteDatabase
+from yaoki.store.database import Database, Link
+from yaoki.store.sqlite import SqliteDatabase
 
 
 class Boom(Exception):
@@ -46,9 +47,12 @@ def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException | None]
 
 
 class Gate:
-    """Holds the writer's turn, so that everything handed in meanwhile shares the next commit."""
+    """Holds the writer's turn, so that everything handed in meanwhile shares the next commit.
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    Where writers do not take turns, all are let go at once.
+    """
+
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._inside, self._open = threading.Event(), threading.Event()
 
@@ -57,6 +61,8 @@ class Gate:
         self._open.wait(30)
 
     def together(self, works: Sequence[Callable[[], object]]) -> list[BaseException | None]:
+        if not isinstance(self._database, SqliteDatabase):
+            return at_once(works)
         holder = threading.Thread(target=self._database.write, args=(self._wait,))
         holder.start()
         self._inside.wait(30)
@@ -123,6 +129,7 @@ def test_a_change_and_its_journal_are_one(store: SqlStore) -> None:
 # ------------------------------------------------------------------ together
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.1", "0.3")
 def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(40)))
@@ -136,6 +143,7 @@ def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
     assert store.database.commits - before == 2, "the gate's own, and one for all forty"
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.1")
 def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> None:
     """With real syncs the disk is slow enough that others queue up meanwhile."""
@@ -197,7 +205,7 @@ def pages_left(store: SqlStore, pages: int) -> None:
     def bound(link: Link) -> None:
         row = link.row("PRAGMA page_count")
         assert row is not None
-        most = 2**30 if pages < 0 else row[0] + pages
+        most = 2**30 if pages < 0 else row["page_count"] + pages
         link.row(f"PRAGMA max_page_count = {most}")
 
     store.database.write(bound)
@@ -206,6 +214,7 @@ def pages_left(store: SqlStore, pages: int) -> None:
 BIG = {"message": "x" * 200_000}
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("0.2", "0.6", "11.5")
 def test_a_full_disk_is_said_and_nothing_is_kept(store: SqlStore) -> None:
     submit(store, a_spec("a"))
@@ -219,6 +228,7 @@ def test_a_full_disk_is_said_and_nothing_is_kept(store: SqlStore) -> None:
     assert store.journal() == before
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("0.2", "0.6")
 def test_a_full_disk_is_told_to_every_caller_of_the_commit(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
@@ -238,6 +248,7 @@ def test_a_full_disk_is_told_to_every_caller_of_the_commit(store: SqlStore) -> N
     assert (store.journal(), store.task(task_id)) == (before, task)
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("0.2")
 def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
     submit(store, a_spec("a"))
@@ -254,6 +265,7 @@ def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
     assert store.audit(RUN_ID) == []
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("0.2")
 def test_a_submit_that_meets_a_full_disk_leaves_nothing(store: SqlStore) -> None:
     pages_left(store, 3)
@@ -290,15 +302,15 @@ def test_a_reader_cannot_write(store: SqlStore) -> None:
         link.run("DELETE FROM journal")
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.1")
 def test_the_file_is_in_wal_mode_with_full_sync(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock)
 
     def look(link: Link) -> tuple[str, int, int]:
-        rows = [
-            link.row(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")
-        ]
-        mode, sync, keys = (row[0] for row in rows if row is not None)
+        asked = ("journal_mode", "synchronous", "foreign_keys")
+        rows = [(name, link.row(f"PRAGMA {name}")) for name in asked]
+        mode, sync, keys = (row[name] for name, row in rows if row is not None)
         return mode, sync, keys
 
     assert store.database.write(look) == ("wal", 2, 1)
@@ -317,12 +329,12 @@ def test_the_version_tells_of_every_commit(store: SqlStore) -> None:
     assert store.version() == seen[-1]
 
 
-def test_a_closed_store_can_be_opened_again(path: Path, clock: HandClock) -> None:
-    store = open_store(path, clock)
+def test_a_closed_store_can_be_opened_again(where: Where, clock: HandClock) -> None:
+    store = opened(where, clock)
     store.submit(a_run(), [a_spec("a")], {})
     store.close()
 
-    again = open_store(path, clock, create=False)
+    again = opened(where, clock, create=False)
 
     assert len(again.rows(RUN_ID)) == 1
     again.close()

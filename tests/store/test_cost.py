@@ -11,7 +11,8 @@ from tests.builders import MINUTE, RUN_ID, SECOND, HandClock, a_retry, a_spec
 from tests.store.acts import finish, lease_of, submit
 from yaoki.store import SqlStore, open_store
 from yaoki.store import statements as sql
-from yaoki.store.sqlite import Link
+from yaoki.store.database import Link
+from yaoki.store.sqlite import SqliteLink
 
 PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x"}
 
@@ -39,6 +40,7 @@ INDEXED = {
 }
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("11.6", "13.1")
 @pytest.mark.parametrize(("name", "index"), INDEXED.items())
 def test_a_statement_looks_only_at_what_it_needs(store: SqlStore, name: str, index: str) -> None:
@@ -54,6 +56,7 @@ def test_a_statement_looks_only_at_what_it_needs(store: SqlStore, name: str, ind
     )
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("11.6")
 def test_the_ready_ones_are_not_sorted_again(store: SqlStore) -> None:
     assert "TEMP B-TREE" not in plan_of(store, sql.READY)
@@ -67,6 +70,7 @@ class Steps:
         store.database.write(self._count)
 
     def _count(self, link: Link) -> None:
+        assert isinstance(link, SqliteLink)
         connection: sqlite3.Connection = link._connection
         connection.set_progress_handler(self._tick, 10)
 
@@ -87,6 +91,7 @@ def cost(store: SqlStore, tasks: int) -> float:
     return steps.taken / 20
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("11.6", "13.1")
 def test_a_claim_costs_the_same_in_a_large_store(tmp_path: Path, clock: HandClock) -> None:
     small = open_store(tmp_path / "small.db", clock, durable=False)
@@ -99,6 +104,7 @@ def test_a_claim_costs_the_same_in_a_large_store(tmp_path: Path, clock: HandCloc
     large.close()
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("11.6", "5.4")
 def test_parked_tasks_do_not_slow_the_others_down(store: SqlStore, clock: HandClock) -> None:
     """A thousand tasks wait for a rate limit to pass; claiming the rest must not look at them."""
@@ -118,6 +124,29 @@ def cost_of_one(store: SqlStore) -> float:
         for task in store.claim("host:1", MINUTE, 1):
             finish(store, task)
     return steps.taken / 10
+
+
+@pytest.mark.sqlite
+@pytest.mark.spec("9.5", "0.4")
+def test_cancelling_costs_the_same_for_each_link_of_a_chain(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    """Others wait for the writer's turn meanwhile, and their leases run."""
+    short, long = (
+        cancelled(open_store(tmp_path / f"{links}.db", clock, durable=False), links)
+        for links in (100, 1_000)
+    )
+
+    assert long < 1.5 * short
+
+
+def cancelled(store: SqlStore, links: int) -> float:
+    """Steps for each task of a chain that is cancelled."""
+    submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 1}",) if n else ()) for n in range(links)))
+    steps = Steps(store)
+    store.cancel_run(RUN_ID, "enough")
+    store.close()
+    return steps.taken / links
 
 
 @pytest.mark.spec("13.1")

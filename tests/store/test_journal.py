@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_spec, to_land
 from tests.core.test_life import any_report
-from tests.store.acts import by_hand, escalate, finish, lease_of, plan, submit, take
+from tests.store.acts import Where, by_hand, escalate, finish, lease_of, opened, plan, submit, take
 from yaoki.core.events import Answered, Released, Undone
 from yaoki.core.model import Choice, Question, Reason, State
 from yaoki.core.rules import Moment, decide
@@ -167,7 +167,7 @@ LIES = {
 @pytest.mark.spec("10.2")
 @pytest.mark.parametrize("lie", LIES.values(), ids=list(LIES))
 def test_a_lie_in_a_row_or_a_journal_is_found(
-    store: SqlStore, path: Path, clock: HandClock, lie: str
+    store: SqlStore, where: Where, clock: HandClock, lie: str
 ) -> None:
     submit(store, *plan(a=[], b=[]))
     task = take(store)
@@ -175,8 +175,8 @@ def test_a_lie_in_a_row_or_a_journal_is_found(
     finish(store, take(store))
     assert store.audit(RUN_ID) == []
 
-    by_hand(path, lie)
-    other = open_store(path, clock, durable=False)
+    by_hand(where, lie)
+    other = opened(where, clock)
     wrong = other.audit(RUN_ID)
     other.close()
 
@@ -185,10 +185,10 @@ def test_a_lie_in_a_row_or_a_journal_is_found(
 
 
 @pytest.mark.spec("10.2")
-def test_a_wrong_count_of_open_needs_is_found(store: SqlStore, path: Path) -> None:
+def test_a_wrong_count_of_open_needs_is_found(store: SqlStore, where: Where) -> None:
     submit(store, *plan(a=[], b=["a"]))
 
-    by_hand(path, "UPDATE tasks SET open_needs = 0 WHERE n = 2")
+    by_hand(where, "UPDATE tasks SET open_needs = 0 WHERE n = 2")
 
     assert store.audit(RUN_ID) == [f"{RUN_ID}-2: 0 open needs stored, 1 counted"]
 
@@ -196,12 +196,12 @@ def test_a_wrong_count_of_open_needs_is_found(store: SqlStore, path: Path) -> No
 @pytest.mark.spec("13.2", "1.3")
 @pytest.mark.parametrize("stored", ["", "NO_SUCH_REASON"])
 def test_a_blocked_row_without_a_reason_reads_as_unknown(
-    store: SqlStore, path: Path, stored: str
+    store: SqlStore, where: Where, stored: str
 ) -> None:
     submit(store, a_spec("a"))
     stuck = escalate(store, take(store))
 
-    by_hand(path, "UPDATE tasks SET reason = ?", stored)
+    by_hand(where, "UPDATE tasks SET reason = ?", stored)
 
     assert store.task(stuck.id).reason is Reason.UNKNOWN
     assert store.rows(RUN_ID)[0].reason == "UNKNOWN"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW, RUN_ID, HandClock, a_spec
-from tests.store.acts import by_hand, finish, submit, take
+from tests.store.acts import Where, by_hand, finish, opened, submit, take
 from yaoki.core.model import State
 from yaoki.errors import StoreBroken, StoreError, StoreNewer
 from yaoki.store import SqlStore, open_store
@@ -19,12 +19,14 @@ from yaoki.store.migrate import migrate, migrations, newest, statements
 from yaoki.store.sqlite import SqliteDatabase
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.1")
 def test_a_new_store_ignores_itself_in_git(store: SqlStore, path: Path) -> None:
     assert store.runs() == []
     assert "*" in (path.parent / ".gitignore").read_text().splitlines()
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.1", "0.6")
 def test_a_store_is_not_made_where_it_should_be_found(path: Path, clock: HandClock) -> None:
     with pytest.raises(StoreError, match="no store here yet") as missing:
@@ -39,6 +41,7 @@ def test_the_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in migrations()] == list(range(1, newest() + 1))
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("13.2")
 def test_opening_again_migrates_nothing(store: SqlStore, path: Path, clock: HandClock) -> None:
     submit(store, a_spec("a"))
@@ -86,13 +89,13 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> 
 
 @pytest.mark.spec("13.2")
 def test_a_newer_store_is_refused_and_left_alone(
-    store: SqlStore, path: Path, clock: HandClock
+    store: SqlStore, where: Where, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"))
-    by_hand(path, "INSERT INTO schema_version (version) VALUES (999)")
+    by_hand(where, "INSERT INTO schema_version (version) VALUES (999)")
 
     with pytest.raises(StoreNewer, match="version 999") as refused:
-        open_store(path, clock)
+        opened(where, clock)
 
     assert "update yaoki" in refused.value.hint
     assert refused.value.exit_code == 6
@@ -158,6 +161,7 @@ def test_a_whole_file_is_said_to_be_whole(store: SqlStore) -> None:
 # ------------------------------------------------------------------ backups
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("8.7", "0.2")
 def test_a_backup_holds_everything_and_can_be_opened(
     store: SqlStore, tmp_path: Path, clock: HandClock
@@ -193,6 +197,7 @@ def test_only_the_newest_backups_are_kept(path: Path, clock: HandClock) -> None:
     store.close()
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("8.7")
 def test_a_backup_is_taken_when_the_last_is_old_enough(store: SqlStore, clock: HandClock) -> None:
     hour = timedelta(hours=1)

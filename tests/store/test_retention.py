@@ -87,6 +87,7 @@ def test_what_is_open_of_a_run_is_said(store: SqlStore) -> None:
     assert lives(store.database)[0].finished_at is None
 
 
+@pytest.mark.sqlite
 @pytest.mark.spec("11.7", "8.7")
 def test_a_store_made_again_from_its_journal_file_lets_the_run_go_again(
     path: Path, clock: HandClock

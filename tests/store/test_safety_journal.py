@@ -19,7 +19,11 @@ from yaoki.store import Places, SqlStore, open_store
 from yaoki.store.lines import COLUMNS, decoded, encoded
 from yaoki.store.outbox import Posting
 from yaoki.store.retention import forget, last_line
+from yaoki.store.sqlite import SqliteDatabase
 from yaoki.store.witness import Witness
+
+# About the file of a store, and what lies beside it.
+pytestmark = pytest.mark.sqlite
 
 TABLES = ("runs", "tasks", "needs", "accounts", "totals", "journal")
 
@@ -175,6 +179,7 @@ def test_a_file_that_is_gone_is_written_anew(store: SqlStore, path: Path, clock:
 def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock, durable=False)
     witness = Witness(Places(path).journal, segment_bytes=2000)
+    assert isinstance(store.database, SqliteDatabase)
     store.database.witness = witness
     live(store, clock)
     plain = len(witness.segments())

@@ -52,7 +52,8 @@ class Description:
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.
     `exit_codes` and `lines` are its own signals: words of `AgentExit.limit`.  `scratch` are
-    folders that it leaves in its worktree and that are nobody's work.
+    folders that it leaves in its worktree and that are nobody's work; `state` are those below its
+    home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Description:
     exit_codes: Mapping[int, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)
     scratch: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

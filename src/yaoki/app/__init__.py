@@ -8,7 +8,8 @@ import secrets
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +20,14 @@ from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
 from yaoki.engine.hold import Hold
-from yaoki.errors import Fault, PlanInvalid, StoreError, Unknown
-from yaoki.ports import PlanAnswer, Processes
-from yaoki.store import Places, SqlStore, open_store, store_known
+from yaoki.errors import Fault, NotNow, PlanInvalid, StoreError, Unknown
+from yaoki.ports import Agent, PlanAnswer, Processes, Seen, Serving
+from yaoki.store import Places, SqlStore, make_home, on_server, open_store, store_known
 from yaoki.system import (
+    Daemon,
+    PortFiles,
+    Sandbox,
+    SandboxedProcesses,
     ShimProcesses,
     SystemClock,
     disk_free,
@@ -30,6 +35,7 @@ from yaoki.system import (
     holder_name,
     machine_id,
     memory_free,
+    node,
     run,
     state_home,
 )
@@ -37,11 +43,12 @@ from yaoki.workspace import GitWorkspace, Repository, open_repository, resolve_b
 
 if TYPE_CHECKING:
     from yaoki.config import Loaded
-    from yaoki.core.model import Finding, Run, RunId
+    from yaoki.core.model import Finding, Run, RunId, Spec
     from yaoki.engine.closing import Closing
     from yaoki.engine.control import Control
     from yaoki.engine.growing import Growth
     from yaoki.engine.pool import Pool, Stop
+    from yaoki.engine.resources import Resources
     from yaoki.engine.sending import Sending
     from yaoki.engine.stages import Stages
     from yaoki.engine.worker import Worker
@@ -62,9 +69,10 @@ def new_run_id() -> str:
 class App:
     """One repository with its store, settings and workspace."""
 
-    def __init__(self, where: Path, *, create: bool = False) -> None:
+    def __init__(self, where: Path, *, create: bool = False, store: str = "") -> None:
         self.repository: Repository = open_repository(where)
         self._create = create
+        self._store_url = store
         self.clock = SystemClock()
         self.home = self.repository.top / ".yaoki"
         self.folder = self.home / "runs"
@@ -78,13 +86,20 @@ class App:
 
     @property
     def settings(self) -> Settings:
-        return self.loaded.settings
+        """What the file says; a store that was named when we were opened wins."""
+        settings = self.loaded.settings
+        if not self._store_url:
+            return settings
+        return replace(settings, store=replace(settings.store, url=self._store_url))
 
     @cached_property
     def store(self) -> SqlStore:
         limits = self.settings.limits
+        if self._create and self.store_on_server:
+            # Logs and worktrees are of this machine all the same.
+            make_home(self.home)
         return open_store(
-            self.store_path,
+            self._store_where,
             self.clock,
             create=self._create,
             limits={
@@ -102,7 +117,7 @@ class App:
     @property
     def has_store(self) -> bool:
         """Is there a store, or was there one that can be restored?"""
-        return store_known(self.store_path)
+        return store_known(self._store_where)
 
     @property
     def journal_folder(self) -> Path:
@@ -121,13 +136,25 @@ class App:
         return Posting(wanted.channels, frozenset(wanted.events), at_once)
 
     @property
+    def _store_where(self) -> Path | str:
+        url = self.settings.store.url
+        return url if on_server(url) else self.store_path
+
+    @property
+    def store_on_server(self) -> bool:
+        """Then there is no file of it, nor anything beside one."""
+        return on_server(self.settings.store.url)
+
+    @property
     def store_path(self) -> Path:
+        """The file of the store; on a server it has none."""
         url = self.settings.store.url
         return Path(url.removeprefix("sqlite://")) if url else self.home / "state.db"
 
     @cached_property
     def workspace(self) -> GitWorkspace:
-        return GitWorkspace(self.repository.top, self.worktrees)
+        remote = self.settings.workspace.remote
+        return GitWorkspace(self.repository.top, self.worktrees, remote=remote, warn=_warn)
 
     @property
     def worktrees(self) -> Path:
@@ -139,7 +166,28 @@ class App:
 
     @cached_property
     def processes(self) -> Processes:
-        return ShimProcesses()
+        shims = ShimProcesses()
+        return SandboxedProcesses(shims, self.sandbox) if self.sandbox else shims
+
+    @cached_property
+    def sandbox(self) -> Sandbox | None:
+        """The walls around the commands of a task, if the settings ask for them."""
+        asked, repository = self.settings.sandbox, self.repository
+        if asked.mode != "on":
+            return None
+        return Sandbox(
+            self.worktrees.resolve(),
+            shown=(repository.top, repository.common_dir),
+            writable=tuple(Path(place).expanduser() for place in asked.writable),
+            network=asked.network,
+        )
+
+    def find_agent(self, preset: str) -> Agent:
+        from yaoki.agents import find_agent
+        from yaoki.agents.sandboxed import SandboxedAgent
+
+        agent = find_agent(preset)
+        return SandboxedAgent(agent, self.sandbox) if self.sandbox else agent
 
     @cached_property
     def control(self) -> Control:
@@ -155,6 +203,7 @@ class App:
             settle=self.closing.rests,
             mask=lambda text: mask(text, known),
             archived=self._archived,
+            released=self.resources.free,
         )
 
     def _archived(self, text: str) -> str:
@@ -171,7 +220,6 @@ class App:
     @cached_property
     def stages(self) -> Stages:
         from yaoki import quality
-        from yaoki.agents import find_agent
         from yaoki.checks import Checks
         from yaoki.engine.stages import Room, Stages
         from yaoki.engine.stages import Settings as StageSettings
@@ -182,13 +230,13 @@ class App:
         return Stages(
             self.workspace,
             self.processes,
-            Checks(self.processes, lease, find_agent=find_agent),
-            find_agent,
+            Checks(self.processes, lease, find_agent=self.find_agent),
+            self.find_agent,
             self.clock,
             lambda spec: PromptTree(self.home / "prompts", spec.language, spec.prompts),
             StageSettings(
                 folder=self.folder,
-                host=machine_id(),
+                host=self.workspace.host(machine_id()),
                 lease=lease,
                 adopt=limits.adopt == "adopt",
                 snapshots=self.settings.recovery.enable_snapshots,
@@ -204,7 +252,23 @@ class App:
             quality,
             lambda: Room(disk_free(self.home), memory_free()),
             PlanReading(self.store, limits.task_text_bytes),
-            lambda task_id: not self.store.task(task_id).unmovable,
+            lambda task_id: self.store.task(task_id).movable,
+            self.resources,
+        )
+
+    @cached_property
+    def resources(self) -> Resources:
+        from yaoki.engine.resources import Resources
+
+        wanted = self.settings.resources
+        return Resources(
+            self.store,
+            PortFiles(state_home() / "ports"),
+            self.clock,
+            host=machine_id(),
+            ports=wanted.ranges,
+            prefix=wanted.database_prefix,
+            worktree=lambda task: str(self.worktrees / task.id),
         )
 
     @cached_property
@@ -220,7 +284,7 @@ class App:
             hang=timedelta(seconds=limits.hang_s),
         )
 
-    def worker(self, slots: int) -> Worker:
+    def worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
         from yaoki.engine.worker import Worker
 
         return Worker(
@@ -232,28 +296,110 @@ class App:
             lease=timedelta(seconds=self.settings.limits.lease_s),
             parallel=slots,
             alive=_alive_here,
+            tags=tags,
         )
 
-    def pool(self, slots: int) -> Pool:
+    def pool(
+        self,
+        slots: int,
+        *,
+        tags: Sequence[str] = (),
+        run: str = "",
+        background: Daemon | None = None,
+    ) -> Pool:
+        """`tags` besides those of the settings; `run` is the only one it serves, if given."""
+        from yaoki.engine.admission import Admission
         from yaoki.engine.pool import Pool
+        from yaoki.engine.presence import Presence
+        from yaoki.engine.stages import Room
 
-        limits = self.settings.limits
+        limits, tags = self.settings.limits, self.tags(tags)
+        admission = Admission(
+            lambda: Room(disk_free(self.home), memory_free()),
+            disk_min=limits.disk_free_bytes,
+            memory_min=limits.memory_free_bytes,
+            full=lambda: self.resources.full,
+        )
+        runs = (run,) if run else ()
+        here = Serving(
+            holder_name(), machine_id(), node(), slots, tags, runs, background=bool(background)
+        )
         return Pool(
             self.store,
-            self.worker(slots),
+            self.worker(slots, tags),
             self.clock,
             slots=slots,
             lease=timedelta(seconds=limits.lease_s),
             heartbeat=timedelta(seconds=limits.heartbeat_s),
             park=timedelta(seconds=self.settings.retry.rate_limit_wait_max_s),
             rests=self.closing.rests,
-            scan=self.scan,
+            scan=lambda: self.scan(background),
+            admits=admission.ask,
+            presence=Presence(self.store, here, timedelta(seconds=limits.lease_s)),
         )
 
-    def scan(self) -> None:
-        """Every heartbeat: claims of dead holders come back, backups stay fresh."""
+    def tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
+        """What a worker here declares."""
+        return tuple(sorted({*self.settings.worker.tags, *more}))
+
+    def workers(self) -> list[Seen]:
+        """Those that live as far as anybody knows."""
+        return [seen for seen in self.store.workers() if not holder_dead(seen.worker.holder)]
+
+    def check_tags(self, specs: Iterable[Spec], more: Sequence[str] = ()) -> None:
+        """A task that needs what nobody declares would wait for ever, so it is refused by name."""
+        wanted = [spec for spec in specs if spec.tags]
+        if not wanted:
+            return
+        declared = [self.tags(more), *(seen.worker.tags for seen in self.workers())]
+        for spec in wanted:
+            if not any(set(spec.tags) <= set(tags) for tags in declared):
+                names = ", ".join(spec.tags)
+                raise NotNow(
+                    f"task {spec.name!r} needs a worker with the tags {names}, and none is there",
+                    hint=f"start one first: yaoki worker {_tag_words(spec.tags)}",
+                )
+
+    @property
+    def daemon(self) -> Daemon:
+        """The one background worker of this store and repository on this machine."""
+        store = self.settings.store.url or str(self.home / "state.db")
+        mark = hashlib.sha256(f"{store} {self.repository.common_dir}".encode()).hexdigest()[:12]
+        return Daemon(state_home() / "workers" / f"{self.repository.top.name}-{mark}")
+
+    def serve_all(
+        self,
+        *,
+        slots: int,
+        tags: Sequence[str] = (),
+        run: str = "",
+        background: Daemon | None = None,
+        asked: Callable[[Stop], None] = lambda _: None,
+    ) -> None:
+        """Carry every open run, and those that come, until a signal asks to stop."""
+        from yaoki.app.serving import OpenRuns
+
+        self.back_up()
+        self.expire_snapshots()
+        pool = self.pool(slots, tags=tags, run=run, background=background)
+        _obey_signals(pool.stop, asked)
+        runs = OpenRuns(self, run, _warn)
+        if background is not None:
+            background.ready(slots=slots, tags=list(self.tags(tags)))
+        try:
+            with self.sending.beside():
+                pool.serve_all(runs)
+        finally:
+            runs.close()
+
+    def scan(self, background: Daemon | None = None) -> None:
+        """Every heartbeat: claims of dead holders come back, backups stay fresh, logs short."""
+        if background is not None:
+            background.bound_log()
         self.store.database.present()
         self.store.expire(holder_dead, counted=True)
+        for run_id in self.open_runs():
+            self.closing.expire(run_id)
         self.back_up()
 
     def back_up(self) -> None:
@@ -278,13 +424,20 @@ class App:
     # -------------------------------------------------------------- whole jobs
 
     def submit(
-        self, plan: Plan, *, base: str = "", parallel: int = 0, approved: bool = True
+        self,
+        plan: Plan,
+        *,
+        base: str = "",
+        parallel: int = 0,
+        approved: bool = True,
+        tags: Sequence[str] = (),
     ) -> Run:
-        """Freeze a plan as a run of this repository."""
+        """Freeze a plan as a run of this repository; `tags` are those of who will carry it."""
         from yaoki.engine.control import Submission
 
         self.check(plan)
         self.check_agents(plan)
+        self.check_tags(plan.specs, tags)
         branch, commit = resolve_base(self.repository, base or plan.base)
         submission = Submission(
             goal=plan.goal,
@@ -366,16 +519,19 @@ class App:
 
     def check_agents(self, plan: Plan) -> None:
         """Before anything is stored: can every agent of the plan run here at all?"""
-        from yaoki.agents import find_agent
-
         for spec in plan.catalogue.agents.values():
             try:
-                find_agent(spec.preset).preflight(spec)
+                self.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
                 raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
 
     def serve(
-        self, run: Run, *, slots: int = 0, asked: Callable[[Stop], None] = lambda _: None
+        self,
+        run: Run,
+        *,
+        slots: int = 0,
+        tags: Sequence[str] = (),
+        asked: Callable[[Stop], None] = lambda _: None,
     ) -> Pool:
         """Carry the run until it rests, in the foreground; signals ask it to stop.
 
@@ -385,7 +541,7 @@ class App:
         self.control.resumed(run)
         self.control.sweep(run)
         self.expire_snapshots()
-        pool = self.pool(slots or run.parallel)
+        pool = self.pool(slots or run.parallel, tags=tags, run=run.id)
         _obey_signals(pool.stop, asked)
         with self.sending.beside():
             pool.serve([run.id])
@@ -417,7 +573,7 @@ class App:
             return False
 
     def open_runs(self) -> Sequence[RunId]:
-        return [run.id for run in self.store.runs() if run.summed_at is None]
+        return [run_id for run_id, _, _ in self.store.open_runs()]
 
     def close(self) -> None:
         if "store" in self.__dict__:
@@ -428,6 +584,10 @@ def _warn(words: str) -> None:
     """What nobody may miss and what is no failure: a line beside the answer of any command."""
     known = secret_values(os.environ)
     print(f"yaoki: {mask(words, known)}", file=sys.stderr, flush=True)
+
+
+def _tag_words(tags: Iterable[str]) -> str:
+    return " ".join(f"--tag {tag}" for tag in tags)
 
 
 def _alive_here(holder: str) -> bool:

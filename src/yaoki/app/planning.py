@@ -50,12 +50,16 @@ class PlanReading:
     def _ground(self, run: Run, fill: Fill, defaults: Spec) -> Ground:
         from yaoki.plan.answer import Ground
 
+        rows = self._store.rows(run.id)
+        names = {row.id: row.name for row in rows}
+        needs = self._store.needs(run.id)
         return Ground(
             run=run,
             fill=fill,
-            tasks=[self._standing(row) for row in self._store.rows(run.id)],
+            tasks=[self._standing(row) for row in rows],
             text_bytes_max=self._text_bytes_max,
             defaults=defaults,
+            needs={names[one]: [names[need] for need in held] for one, held in needs.items()},
         )
 
     def context(self, run: Run) -> str:

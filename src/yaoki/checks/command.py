@@ -70,7 +70,8 @@ def check_command(
     if not cwd.is_dir():
         return failed(spec, f"working directory {spec.cwd!r} does not exist", "file-not-exists")
     folder = runner.fresh()
-    launch = _launch(spec, cwd, _values(worktree, folder, facts), runner)
+    own = facts.get("environment", {})
+    launch = _launch(spec, cwd, _values(worktree, folder, facts), own, runner)
     ran = runner.run(folder, launch)
     return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))
 
@@ -88,7 +89,13 @@ def _values(worktree: Path, folder: Path, facts: Mapping[str, Any]) -> Mapping[s
     }
 
 
-def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], runner: Runner) -> Launch:
+def _launch(
+    spec: CheckSpec,
+    cwd: Path,
+    values: Mapping[str, str],
+    own: Mapping[str, str],
+    runner: Runner,
+) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     filled = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
     env = {
@@ -97,6 +104,7 @@ def _launch(spec: CheckSpec, cwd: Path, values: Mapping[str, str], runner: Runne
         # Compiled files in the worktree would look like the agent's work.
         "PYTHONDONTWRITEBYTECODE": "1",
         **{f"YAOKI_{name.upper()}": value for name, value in values.items()},
+        **own,
         **spec.env,
     }
     return Launch(

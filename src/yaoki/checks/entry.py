@@ -38,7 +38,8 @@ def check_entry(
     known = {name: to_data(facts[name]) for name in FACTS if name in facts}
     request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    ran = runner.run(folder, _launch(spec, worktree, runner, folder))
+    own = facts.get("environment", {})
+    ran = runner.run(folder, _launch(spec, worktree, runner, folder, own))
     secrets = (*secret_values(runner.environ), *secret_values(spec.env))
     seen = {
         "exit_code": ran.look.code,
@@ -50,13 +51,16 @@ def check_entry(
     return finding or _read(spec, folder / ANSWER, secrets, seen)
 
 
-def _launch(spec: CheckSpec, worktree: Path, runner: Runner, folder: Path) -> Launch:
+def _launch(
+    spec: CheckSpec, worktree: Path, runner: Runner, folder: Path, own: Mapping[str, str]
+) -> Launch:
     """In our own Python, where the package is installed; nothing is imported from the worktree."""
     env = {
         **allowed(runner.environ, (*BASIC, "VIRTUAL_ENV")),
         "TERM": "dumb",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": _absolute(runner.environ.get("PYTHONPATH", "")),
+        **own,
         **spec.env,
     }
     files = (str(folder / REQUEST), str(folder / ANSWER))

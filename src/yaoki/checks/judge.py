@@ -95,6 +95,7 @@ def _decided(case: Case) -> Finding:
 def _asked(case: Case, folder: Path, number: int, defect: str) -> Ran:
     facts, prompt = case.facts, judge_prompt(case.spec.ask, case.facts, defect)
     own = {
+        **facts.get("environment", {}),
         "YAOKI_TASK_NAME": str(facts.get("task_name", "")),
         "YAOKI_RUN": str(facts.get("run", "")),
         "YAOKI_ROLE": "judge",

@@ -150,6 +150,9 @@ def _disk(app: App) -> Line:
 
 
 def _store(app: App) -> Iterator[Line]:
+    if app.store_on_server:
+        yield from _server(app)
+        return
     if not app.has_store:
         top = app.repository.top
         ok = os.access(top, os.W_OK | os.X_OK)
@@ -161,6 +164,22 @@ def _store(app: App) -> Iterator[Line]:
     if whole.ok:
         yield _told("journal", lambda: _journal(app))
         yield _told("journal file", lambda: _witness(app))
+
+
+def _server(app: App) -> Iterator[Line]:
+    """Its pages and its copies are its operator's; what stands in it is ours."""
+    there = _told("store", lambda: _reached(app))
+    yield there
+    if there.ok and app.has_store:
+        yield _told("journal", lambda: _journal(app))
+        words = "none of a server: its operator makes them, with pg_dump or as the server is kept"
+        yield Line("backups", True, words)
+
+
+def _reached(app: App) -> Line:
+    if not app.has_store:
+        return Line("store", True, "the server answers; there is no store in the database yet")
+    return Line("store", True, f"{app.store.database.where}, reached")
 
 
 def _whole(app: App) -> Line:
@@ -192,6 +211,7 @@ def _journal(app: App) -> Line:
     wrong = [words for run in runs for words in app.store.audit(run.id)]
     wrong += [words for run in runs if (words := app.workspace.intact(run))]
     if wrong:
-        hint = f"keep a copy of {app.store_path.parent}, and do not go on with that run"
+        place = "the database" if app.store_on_server else app.store_path.parent
+        hint = f"keep a copy of {place}, and do not go on with that run"
         return Line("journal", False, f"{len(wrong)} mismatches: {wrong[0]}", hint)
     return Line("journal", True, f"folds to the rows of the last {len(runs)} runs")

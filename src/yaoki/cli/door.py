@@ -44,11 +44,11 @@ def run_option(function: Function) -> Function:
 
 
 @contextmanager
-def opened(where: Path, *, create: bool = False) -> Iterator[App]:
+def opened(where: Path, *, create: bool = False, store: str = "") -> Iterator[App]:
     """The repository with its store; without `create` nothing is made where nothing was."""
     from yaoki.app import App
 
-    app = App(where.absolute(), create=create)
+    app = App(where.absolute(), create=create, store=store)
     try:
         if not create and not app.has_store:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")
@@ -59,17 +59,20 @@ def opened(where: Path, *, create: bool = False) -> Iterator[App]:
 
 def look(app: App, run: Run) -> RunView:
     """The run as it stands now."""
-    from yaoki.views import run_view
+    from yaoki.views import lacking, run_view
 
     rows = app.store.rows(run.id)
+    live = app.workers()
     return run_view(
         run,
         rows,
         app.store.needs(run.id),
         resting=app.store.resting(run.id),
         questions=questions(app, rows),
-        worker=at_work(rows),
+        worker=at_work(rows) or any(run.id in (seen.worker.runs or (run.id,)) for seen in live),
         limits={account.name: account.until for account in app.store.accounts()},
+        lacks=lambda row: lacking(row, live),
+        spent=app.store.spent(run.id),
     )
 
 

@@ -44,6 +44,7 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
         return _submit_run(file, repo, as_json=as_json)
     with opened(repo) as app:
         run = app.control.find_run(run_name)
+        app.closing.expire(run.id)
         answer = _answer(app, run, file)
         made = app.growth.fill(run, phase, answer.specs)
         return _told(app, run, made, f"phase {line(phase)} is filled", as_json=as_json)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 
 from yaoki import __version__
-from yaoki.cli import helping
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -20,9 +19,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What an agent wrote must never break a screen that cannot show it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if given in ([], ["--help"], ["-h"]):
+        from yaoki.cli import helping
+
         return _print(helping.text())
     if given == ["--version"]:
         return _print(f"yaoki {__version__}")
+    if given[:2] == ["hook", "event"]:
+        # An agent waits for this at each of its prompts.
+        from yaoki.hooks.event import main as event
+
+        return event(given[2:])
     return _command(given)
 
 

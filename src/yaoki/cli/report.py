@@ -30,12 +30,19 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
     for note in view.notes[:SHOWN]:
-        say(f"  note: optional {line(note.row.name, 60)} did not land")
+        how = "was left out of its group" if note.row.parent else "is optional and did not land"
+        say(f"  note: {line(note.row.name, 60)} {how}")
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
 
 
 def _landed(view: RunView) -> None:
-    done = [task for task in view.tasks if task.row.state is State.DONE]
+    # What subtasks landed is on the run branch once their group is.
+    waiting = {t.row.id for t in view.tasks if t.row.kind == "group" and not t.row.landed}
+    done = [
+        task
+        for task in view.tasks
+        if task.row.state is State.DONE and task.row.parent not in waiting
+    ]
     say(f"  {len(done)} of {len(view.tasks)} landed on {view.run.branch}")
     rows = [
         (line(t.row.name, 60), t.row.landed[:10], f"attempt {t.row.attempt}") for t in done[:SHOWN]

@@ -14,10 +14,12 @@ from yaoki.cli import plans, report
 from yaoki.cli import status as status_screen
 from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.follow import Following, Rest, beside
-from yaoki.cli.render import document, line, say
+from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.screens import screen_for
+from yaoki.cli.worker import tag_option
 from yaoki.core.model import Continuous
 from yaoki.core.status import Status
+from yaoki.errors import PlanInvalid
 from yaoki.views import plan_document, plan_view, status_document
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
 @click.option("--yes", is_flag=True, help="Start a planned GOAL without asking.")
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
+@click.option("--detach", is_flag=True, help="Let the background worker carry it; return at once.")
+@tag_option
 @json_option
 @repo_option
 def run(
@@ -49,6 +53,8 @@ def run(
     dry_run: bool,
     yes: bool,
     continuous: bool,
+    detach: bool,
+    tags: tuple[str, ...],
     as_json: bool,
     repo: Path,
 ) -> int:
@@ -57,20 +63,44 @@ def run(
     A sentence instead of a file is a GOAL: the planner of the settings makes the plan, which is
     shown before it starts.
     """
+    if detach and (parallel or tags):
+        word = "--parallel" if parallel else "--tag"
+        raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
     with opened(repo, create=True) as app:
         held = plans.read_goal(app, plan) if _is_goal(plan) else None
         held = held or plans.read_plan(app, Path(plan), agents)
         if continuous and held.continuous is None:
             held = replace(held, continuous=Continuous())
+        if held.continuous is not None and not held.done_when:
+            words = "continuous mode ends when done_when holds, and the plan has none"
+            raise PlanInvalid(words, hint="add done_when: [CHECK] to the plan")
         view = plans.view_of(held)
         if dry_run:
             document(plan_document(view)) if as_json else plans.show(view)
             return 0
-        started = app.submit(held, base=base, parallel=parallel or 0, approved=yes)
+        started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
             say(f"run {started.id}: {line(started.goal, 120)}")
-            say(f"{plans.summary(view)}; up to {started.parallel} at the same time")
-        return carry(app, started, quiet=quiet, as_json=as_json)
+            many = "" if detach else f"; up to {started.parallel} at the same time"
+            say(f"{plans.summary(view)}{many}")
+        if detach:
+            return _detached(app, started, quiet=quiet, as_json=as_json)
+        return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
+
+
+def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
+    """It is stored, so the background worker carries it; one is started if there is none."""
+    from yaoki.cli.up import ensured
+
+    worker, fresh = ensured(app)
+    if as_json:
+        document(status_document(look(app, run)))
+    elif not quiet:
+        how = "was started and carries" if fresh else "carries"
+        say(f"the background worker (process {worker.pid}) {how} it")
+    if not as_json:
+        next_command(f"yaoki watch {run.id}")
+    return 0
 
 
 def _is_goal(given: str) -> bool:
@@ -82,16 +112,27 @@ def _is_goal(given: str) -> bool:
 @click.argument("run", default="")
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the report at the end.")
+@tag_option
 @json_option
 @repo_option
-def resume(run: str, parallel: int | None, quiet: bool, as_json: bool, repo: Path) -> int:
+def resume(
+    run: str, parallel: int | None, quiet: bool, tags: tuple[str, ...], as_json: bool, repo: Path
+) -> int:
     """Go on with RUN where it stands; the newest unless named."""
     with opened(repo) as app:
         found = app.control.find_run(run)
-        return carry(app, found, slots=parallel or 0, quiet=quiet, as_json=as_json)
+        return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 
 
-def carry(app: App, run: Run, *, slots: int = 0, quiet: bool, as_json: bool) -> int:
+def carry(
+    app: App,
+    run: Run,
+    *,
+    slots: int = 0,
+    tags: tuple[str, ...] = (),
+    quiet: bool,
+    as_json: bool,
+) -> int:
     """Work until the run rests or a signal stops it, then report; returns the exit code."""
     screen = screen_for(app, run, quiet=quiet or as_json)
     following = Following(app, run, screen, app.store.cursor())
@@ -105,7 +146,7 @@ def carry(app: App, run: Run, *, slots: int = 0, quiet: bool, as_json: bool) -> 
 
     while True:
         with beside(following):
-            pool = app.serve(run, slots=slots, asked=asked)
+            pool = app.serve(run, slots=slots, tags=tags, asked=asked)
             # A stop can come between the last landing and the summing up.
             app.closing.rests(run.id)
         run = app.store.run(run.id)
@@ -151,7 +192,7 @@ def watch(run: str, once: bool, repo: Path) -> int:
             after = app.store.cursor()
             screen = screen_for(app, found, quiet=False)
             following = Following(app, found, screen, after)
-            if view.next.startswith("yaoki resume"):
+            if view.next.startswith("yaoki resume") and not app.workers():
                 following.note = f"nobody is at it, unless a worker waits somewhere: {view.next}"
             following.until(Rest(app, found.id), lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = look(app, app.store.run(found.id))

@@ -18,7 +18,7 @@ from yaoki.cli.render import (
     say,
     task_lines,
 )
-from yaoki.views import RunView, runs_document, status_document
+from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -29,11 +29,16 @@ RUNS_SHOWN = 50
 @click.command()
 @click.argument("run", default="")
 @click.option("--all", "all_runs", is_flag=True, help="List every run instead.")
+@click.option("--workers", "only_workers", is_flag=True, help="Show the workers instead.")
 @click.option("--exit-code", is_flag=True, help="End with the run's exit code instead of 0.")
 @json_option
 @repo_option
-def status(run: str, all_runs: bool, exit_code: bool, as_json: bool, repo: Path) -> int:
-    """Show how RUN stands; the newest unless named."""
+def status(
+    run: str, all_runs: bool, only_workers: bool, exit_code: bool, as_json: bool, repo: Path
+) -> int:
+    """Show how RUN stands; the newest unless named.  Without a name the workers are shown, too."""
+    if only_workers:
+        return _workers(repo, as_json=as_json)
     with opened(repo) as app:
         if all_runs:
             return _list(app, as_json=as_json)
@@ -41,12 +46,12 @@ def status(run: str, all_runs: bool, exit_code: bool, as_json: bool, repo: Path)
         if as_json:
             document(status_document(view))
         else:
-            show(app, view)
+            show(app, view, workers=not run)
         return view.exit_code if exit_code else 0
 
 
-def show(app: App, view: RunView) -> None:
-    """A head, the tasks, the next command."""
+def show(app: App, view: RunView, *, workers: bool = False) -> None:
+    """A head, the tasks, the workers if asked for, the next command."""
     run = view.run
     say(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
     say(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
@@ -55,7 +60,22 @@ def show(app: App, view: RunView) -> None:
         say(f"  {text}")
     if len(shown) < len(view.tasks):
         say(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
+    for text in worker_lines(app.workers(), app.clock.now()) if workers else ():
+        say(text)
     next_command(view.next)
+
+
+def _workers(repo: Path, *, as_json: bool) -> int:
+    """Who serves the store; with no store there is nobody."""
+    with opened(repo, create=True) as app:
+        live = app.workers() if app.has_store else []
+        if as_json:
+            document(workers_document(live))
+            return 0
+        for text in worker_lines(live, app.clock.now()) or ["no worker serves this store"]:
+            say(text)
+        next_command("yaoki status" if live else "yaoki up")
+    return 0
 
 
 def _list(app: App, *, as_json: bool) -> int:

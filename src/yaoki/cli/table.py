@@ -26,6 +26,11 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
         "resume": Listed("yaoki.cli.run:resume", "go on with a run that was stopped"),
         "cancel": Listed("yaoki.cli.cancel:cancel", "end a run or a task; its work is kept"),
     },
+    "Workers": {
+        "up": Listed("yaoki.cli.up:up", "keep a background worker for this store"),
+        "down": Listed("yaoki.cli.up:down", "stop the background worker; nothing is lost"),
+        "worker": Listed("yaoki.cli.worker:worker", "serve every run of a store, here"),
+    },
     "Look": {
         "status": Listed("yaoki.cli.status:status", "show how a run stands"),
         "watch": Listed("yaoki.cli.run:watch", "follow a run until it rests"),
@@ -47,7 +52,12 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
         "dead": Listed("yaoki.cli.dead:dead", "list tasks that no worker brought back; revive"),
         "prune": Listed("yaoki.cli.prune:prune", "archive finished runs that are old or many"),
     },
+    "For agents": {
+        "result": Listed("yaoki.cli.result:result", "say how an attempt ended; never a proof"),
+        "mcp": Listed("yaoki.mcp.command:mcp", "serve the tools for agents over MCP"),
+    },
     "Reference": {
+        "hook": Listed("yaoki.cli.hook:hook", "check an agent of your own session when it stops"),
         "agents": Listed("yaoki.cli.agents:agents", "show the known agents and try one"),
         "notify": Listed("yaoki.cli.notify:notify", "try the channels that notices go through"),
         "config": Listed("yaoki.cli.config:config", "show every setting and where it comes from"),

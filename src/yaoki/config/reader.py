@@ -11,6 +11,8 @@ from typing import Any
 from yaoki.config.notes import Notes, keys_of
 from yaoki.config.notify import check_notify
 from yaoki.config.retry import retry_of
+from yaoki.config.store import check_store
+from yaoki.config.workers import check_workers
 from yaoki.core.budget import Budget
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings import (
@@ -20,9 +22,12 @@ from yaoki.core.settings import (
     Limits,
     Notify,
     Recovery,
+    ResourceSettings,
+    SandboxSettings,
     Settings,
     StoreSettings,
     UiSettings,
+    WorkerSettings,
     WorkspaceSettings,
 )
 
@@ -35,6 +40,9 @@ SECTIONS: Mapping[str, type[Any]] = {
     "limits": Limits,
     "store": StoreSettings,
     "workspace": WorkspaceSettings,
+    "worker": WorkerSettings,
+    "resources": ResourceSettings,
+    "sandbox": SandboxSettings,
     "ui": UiSettings,
 }
 KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
@@ -60,6 +68,8 @@ def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
     _chain(settings, notes)
     _order(settings.limits, notes)
     check_notify(settings.notify, notes)
+    check_store(settings.store, notes)
+    check_workers(settings, notes)
     return settings
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from yaoki.config.notes import keys_of
 from yaoki.config.reader import SECTIONS
+from yaoki.config.store import url_shown
 from yaoki.core.addresses import service_shown, web_shown
 from yaoki.core.model import Backoff
 from yaoki.core.settings import RETRYABLE, Settings
@@ -50,6 +51,7 @@ def _plain(held: Any) -> Any:
 # Addresses hold keys; a screen shows no more than whose they are.
 SHOWN: Mapping[str, Callable[[Any], Any]] = {
     "notify.webhook": web_shown,
+    "store.url": url_shown,
     "notify.apprise": lambda addresses: [service_shown(one) for one in addresses],
 }
 

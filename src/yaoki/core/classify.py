@@ -149,7 +149,9 @@ def of_exit(exit_: AgentExit) -> Failure | None:
         params = {"elapsedSeconds": round(exit_.seconds)}
         return replace(failed(Kind.TIMEOUT, _timeout_words(exit_)), params=params)
     if exit_.ended_by == "output":
-        return failed(Kind.RESOURCE_EXHAUSTED, f"the agent wrote {exit_.output_bytes} bytes")
+        limit = f"; {exit_.output_bytes_max} are allowed" if exit_.output_bytes_max else ""
+        words = f"the agent wrote {exit_.output_bytes} bytes{limit}"
+        return failed(Kind.RESOURCE_EXHAUSTED, words)
     if exit_.limit in _PASSING:
         return replace(failed(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
     if exit_.limit == "auth":

@@ -112,7 +112,7 @@ def _summary(task: Task, failure: Failure, now: datetime) -> dict[str, Any]:
 
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     """Only what can be done: there is no taking over without a worktree, or of a mere check."""
-    only_checks = task.spec.kind is TaskKind.CHECK
+    only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
     waivable = _of_a_check(task, failure) and failure.check in waivable_names(task)
     waivable = waivable and (only_checks or bool(task.work.head))
     can = {

@@ -70,12 +70,16 @@ class LeaseExpired:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A worker gave its claim back in good order; the stage stays as it is."""
+    """A worker gave its claim back in good order; the stage stays as it is.
+
+    `due_at`: what the stage lacks may be there by then; nobody asks before.
+    """
 
     NAME: ClassVar[str] = "LEASE_RELEASED"
     holder: str
     epoch: int
     why: str = ""
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

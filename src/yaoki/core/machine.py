@@ -152,8 +152,8 @@ def evolve(task: Task, event: Event) -> Task:
             return replace(task, state=State.ACTIVE, epoch=epoch, lease=lease, due_at=None)
         case LeaseExpired(counted=counted):
             return _returned(task, deliveries=1 if counted else 0)
-        case Released():
-            return _returned(task, deliveries=0)
+        case Released(due_at=due_at):
+            return replace(_returned(task, deliveries=0), due_at=due_at)
         case AttemptStarted():
             return _started(task, event)
         case PromptSent():
@@ -258,6 +258,7 @@ def _started(task: Task, event: AttemptStarted) -> Task:
         work=work,
         fresh_next=False,
         session="" if event.fresh else task.session,
+        began_at=event.base if event.fresh or not task.began_at else task.began_at,
     )
 
 

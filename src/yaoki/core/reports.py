@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from yaoki.core.model import AgentExit, Spec, TaskId, Verdict
 
@@ -25,13 +26,18 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """The agent ended and everything it left is committed as `head`."""
+    """The agent ended and everything it left is committed as `head`.
+
+    `tampered` is the repository's own configuration; `disturbed` what changed meanwhile in the
+    user's checkout, by whomever.
+    """
 
     exit: AgentExit
     head: str
     tree: str
     changed: tuple[str, ...] = ()
     tampered: tuple[str, ...] = ()
+    disturbed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,14 @@ class Interrupted:
     ref: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Something the stage needs is not free now: nobody's failure, so the task waits for it."""
+
+    why: str
+    wait: timedelta
+
+
 Report = (
     Prepared
     | Worked
@@ -128,4 +142,5 @@ Report = (
     | Faulted
     | Lost
     | Interrupted
+    | Declined
 )

@@ -299,7 +299,7 @@ def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
     """
     if failure.code or not failure.retry_safe or task.take_over:
         return False
-    if task.parent:
+    if task.parent or task.spec.patient:
         return blocked in RERUNNABLE | {Reason.MAX_RETRIES_INTEGRATION}
     working = task.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
     left = task.counts.reruns < task.spec.policy.reruns_max

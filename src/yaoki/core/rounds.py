@@ -21,9 +21,9 @@ class Round:
 
 def next_round(held: Sequence[Task], head: str) -> Round:
     """Rule 8.4: only on a head the task has not started from, continuations first, then by age."""
-    able = sorted((t for t in held if t.work.base != head), key=_order)
+    able = sorted((t for t in held if t.began_at != head), key=_order)
     rerun = tuple(able[:RERUNS_PER_ROUND])
-    return Round(rerun, tuple(t for t in held if t.work.base == head))
+    return Round(rerun, tuple(t for t in held if t.began_at == head))
 
 
 def _order(task: Task) -> tuple[bool, int]:

@@ -23,6 +23,7 @@ from yaoki.core.events import (
     Note,
     Planned,
     Recalled,
+    Released,
     RetryDecided,
     Why,
     check_finished,
@@ -31,6 +32,7 @@ from yaoki.core.model import Failure, Item, Kind, Reason, Stage, Task, TaskKind,
 from yaoki.core.reports import (
     Blame,
     Conflicted,
+    Declined,
     Faulted,
     Interrupted,
     LandedOn,
@@ -87,6 +89,9 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             return _failing(task, classify.failed(Kind.LOST, why), moment)
         case Interrupted(why=why):
             return _failing(task, classify.failed(Kind.LOST, why), moment)
+        case Declined(why=why, wait=wait):
+            assert task.lease is not None, f"{task.id} is not held"
+            return (Released(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
 
 
 def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
@@ -123,16 +128,28 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
 
 
 def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
-    finished = AgentFinished(report.exit, report.head, report.tree, len(report.changed))
+    finished: tuple[Event, ...] = (
+        AgentFinished(report.exit, report.head, report.tree, len(report.changed)),
+    )
+    if report.disturbed and not task.take_over:
+        finished = (*finished, _disturbed(report.disturbed))
     if report.tampered:
         names = ", ".join(report.tampered)
         words = f"the agent changed the repository's own configuration: {names}"
         failure = classify.failed(Kind.ESCALATE_REQUIRED, words)
-        return (finished, *_failing(task, failure, moment, report.tree))
+        return (*finished, *_failing(task, failure, moment, report.tree))
     failure_ = classify.before_verify(report.exit)
     if failure_ is not None:
-        return (finished, *_failing(task, failure_, moment, report.tree))
-    return (finished,)
+        return (*finished, *_failing(task, failure_, moment, report.tree))
+    return finished
+
+
+def _disturbed(names: tuple[str, ...]) -> Note:
+    """Who did it cannot be told: people work in their checkout while a run goes on."""
+    what = ", ".join(name.partition("/")[2] for name in names)
+    words = f"your checkout changed while the agent was at work: {what}"
+    told = {"what": list(names), "message": f"{words}; if that was not you: git status"}
+    return Note("CHECKOUT_CHANGED", told)
 
 
 def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from yaoki.core.budget import Budget
 from yaoki.core.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, key, seconds
 from yaoki.core.model import CONTENT, Backoff, Kind, Policy, RetryRule
+from yaoki.core.resources import Ports, ports_of
 
 PATTERNS = (
     "git-dirty",
@@ -211,7 +212,11 @@ TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
 class StoreSettings:
     """Where runs are kept."""
 
-    url: str = key("", "database; empty means .yaoki/state.db in the repository")
+    url: str = key(
+        "",
+        "a file, or postgresql://user@host/database; empty means .yaoki/state.db in the repository",
+        secret=True,
+    )
     backups: int = key(5, "backups kept", high=1_000)
 
 
@@ -226,9 +231,45 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
-    """Where worktrees are made."""
+    """Where worktrees are made, and where machines meet."""
 
     root: str = key("", "folder of the worktrees; empty means a place beside the repository")
+    remote: str = key(
+        "",
+        "git remote that all machines share: a name, URL or path; empty means this one alone",
+        secret=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What the workers of this machine declare."""
+
+    tags: tuple[str, ...] = key((), "what this machine has that tasks may need", high=100)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSettings:
+    """What each worktree gets for itself, as variables."""
+
+    ports: str = key("20000-29999", "ports that worktrees get ranges of; empty: they get none")
+    port_count: int = key(10, "ports of one worktree", low=1, high=1_000)
+    database_prefix: str = key("yaoki_", "beginning of the name for a worktree's databases")
+
+    @property
+    def ranges(self) -> Ports | None:
+        return ports_of(self.ports, self.port_count)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSettings:
+    """What the commands of a task may reach; see docs/guides/security.md."""
+
+    mode: str = key(
+        "off", "on: agents, set-up and checks run inside bubblewrap", words=("off", "on")
+    )
+    network: bool = key(True, "may they reach the network")
+    writable: tuple[str, ...] = key((), "folders they may write to besides their own", high=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +293,9 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     store: StoreSettings = field(default_factory=StoreSettings)
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    resources: ResourceSettings = field(default_factory=ResourceSettings)
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     agent: tuple[str, ...] = ()
     planner: tuple[str, ...] = ()

@@ -45,7 +45,29 @@ class Blaming:
             self._workspace.visit(task, steps[-1].commit)
 
     def _guilty(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> Blame | None:
+        if any(step.undoes for step in steps):
+            return self._guilty_of_rest(line, _standing(steps), look)
         number = first_red(len(steps), lambda n: look.red(steps[n - 1].commit))
+        return self._named(line, steps, number, look)
+
+    def _guilty_of_rest(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> Blame | None:
+        """Where work was taken back the past was red as well, so what still stands is put together
+        anew, landing by landing.
+        """
+
+        def red(n: int) -> bool:
+            made = self._workspace.combination(line.base, [s.commit for s in steps[:n]])
+            if not made:
+                raise Unsteady
+            return look.red(made)
+
+        if not steps or not red(len(steps)):
+            return None
+        return self._named(line, steps, first_red(len(steps), red), look)
+
+    def _named(
+        self, line: Run, steps: Sequence[LandedStep], number: int, look: _Look
+    ) -> Blame | None:
         guilty = steps[number - 1]
         if not guilty.task_id or not self._movable(guilty.task_id):
             # Blaming it again and again would change nothing: a person decides.
@@ -65,6 +87,12 @@ class Blaming:
         commits = [steps[n - 1].commit for n in (*chosen, number)]
         made = self._workspace.combination(line.base, commits)
         return look.red(made) if made else None
+
+
+def _standing(steps: Sequence[LandedStep]) -> list[LandedStep]:
+    """The landings that nobody took back."""
+    gone = {step.undoes for step in steps}
+    return [step for step in steps if step.task_id and step.commit not in gone]
 
 
 class _Look:
@@ -95,6 +123,7 @@ class _Look:
         self.looked += 1
         self._workspace.visit(self._task, commit)
         facts: dict[str, Any] = {
+            "environment": self._hold.environment,
             "commit": commit,
             "base": commit,
             "onto": commit,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from yaoki.core.model import Run, RunId, State
-from yaoki.core.status import Status, status
+from yaoki.core.status import Status, Tally, status
 from yaoki.engine.iterating import Iterating
 from yaoki.engine.proofs import Proofs
 from yaoki.engine.recovering import Recovering
@@ -47,7 +47,13 @@ class Closing:
         if not run.cancel_wanted and self._goes_on(run):
             return False
         self._sum_up(self._store.run(run_id))
-        return True
+        return self._store.resting(run_id)
+
+    def expire(self, run_id: RunId) -> None:
+        """Phases that ran out of time, also while somebody plans them."""
+        run = self._store.run(run_id)
+        if not run.cancel_wanted:
+            self._replanning.expire(run)
 
     def _goes_on(self, run: Run) -> bool:
         steps = (
@@ -57,18 +63,21 @@ class Closing:
             self._proofs.settle,
             self._replanning.settle,
             self._iterating.settle,
+            self._recovering.ask,
         )
-        return any(settle(run) for settle in steps)
+        # Another worker may have gone on meanwhile, which leaves a step nothing to do.
+        return any(settle(run) or not self._store.resting(run.id) for settle in steps)
 
     def _sum_up(self, run: Run) -> None:
         """Once per end; a run that goes on later is summed up again."""
-        tally = self._store.tally(run.id)
-        ended = status(tally, resting=True)
-        if run.summed_at is not None or ended is Status.ESCALATED:
-            return
-        counts = {state.value: 0 for state in State}
-        for (state, _), n in tally.items():
-            counts[state.value] += n
-        now_ms = round(self._clock.now().timestamp() * 1000)
-        data = {"status": ended.value, "tasks": counts, "run_branch": run.branch}
-        self._store.update_run(run.id, "FINAL_SUMMARY", data, summed_ms=now_ms)
+
+        def tell(tally: Tally) -> dict[str, object] | None:
+            ended = status(tally, resting=True)
+            if ended is Status.ESCALATED:
+                return None
+            counts = {state.value: 0 for state in State}
+            for (state, _), n in tally.items():
+                counts[state.value] += n
+            return {"status": ended.value, "tasks": counts, "run_branch": run.branch}
+
+        self._store.sum_up(run.id, tell)

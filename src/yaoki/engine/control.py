@@ -67,6 +67,7 @@ class Control:
         settle: Callable[[RunId], object] = lambda _: None,
         mask: Callable[[str], str] = lambda text: text,
         archived: Callable[[str], str] = lambda _: "",
+        released: Callable[[Task], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._workspace = workspace
@@ -76,6 +77,7 @@ class Control:
         self._settle = settle
         self._mask = mask
         self._archived = archived
+        self._released = released
 
     # -------------------------------------------------------------- finding
 
@@ -164,8 +166,13 @@ class Control:
         return self._store.resting(run.id) and not unsettled
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
-        task = self._store.cancel_task(task_id, why)
-        return [] if task.state.final else [task_id]
+        inside = [
+            row.id
+            for row in self._store.rows(self._store.task(task_id).run_id)
+            if row.parent == task_id and not row.state.final
+        ]
+        ended = [self._store.cancel_task(one, why) for one in (*inside, task_id)]
+        return [task.id for task in ended if not task.state.final]
 
     # -------------------------------------------------------------- answer
 
@@ -185,7 +192,6 @@ class Control:
             return (Answered(choice, words, self._waived(task, choice, check), task.counts),)
 
         task = self._store.amend(task_id, decide)
-        self._reopen(task.run_id)
         self._settle(task.run_id)
         return task
 
@@ -203,11 +209,6 @@ class Control:
             )
         return named
 
-    def _reopen(self, run_id: RunId) -> None:
-        run = self._store.run(run_id)
-        if run.summed_at is not None:
-            self._store.update_run(run_id, "RUN_REOPENED", {}, summed_ms=None)
-
     # -------------------------------------------------------------- undo, merge
 
     def undo(self, task_id: TaskId, *, cascade: bool = False) -> Task:
@@ -220,6 +221,7 @@ class Control:
             raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
         if task.landed == task.work.onto or task.spec.kind is TaskKind.PLAN:
             raise NotNow(f"{task.id} landed nothing of its own", hint=f"yaoki why {task.id}")
+        self._refuse_whole(task)
         run = self._store.run(task.run_id)
         if run.cancel_wanted:
             raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
@@ -234,9 +236,17 @@ class Control:
         if strayed and not task.undo_wanted:
             raise NotNow(strayed, hint=f"git log --oneline {run.branch}")
         self._wish_undo(task, standing)
-        self._reopen(run.id)
         self._settle(run.id)
         return self._store.task(task_id)
+
+    def _refuse_whole(self, task: Task) -> None:
+        """A group lands as a whole: what it merged cannot be made anew from the same commits."""
+        group = self._store.task(task.parent) if task.parent else task
+        if group.spec.kind is TaskKind.GROUP and group.state is State.DONE:
+            raise NotNow(
+                f"{task.id} landed with its group {group.spec.name}, which is not taken back",
+                hint=f"revert it by hand after the merge: git revert -m1 {group.landed[:12]}",
+            )
 
     def _wish_undo(self, task: Task, standing: Sequence[Row]) -> None:
         """Those at work are interrupted, their work is kept."""
@@ -261,9 +271,7 @@ class Control:
 
     def go(self, run: Run, words: str = "") -> Run:
         """A person's yes to a paused run; of a budget, as much again is granted."""
-        now = self._store.unpause(run.id, self._mask(words)[:WORDS_MAX])
-        self._reopen(run.id)
-        return now
+        return self._store.unpause(run.id, self._mask(words)[:WORDS_MAX])
 
     def merge(
         self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
@@ -318,6 +326,7 @@ class Control:
                 if task.spec.kind is TaskKind.GROUP:
                     self._workspace.close_line(run, task.id)
                 self._workspace.release(task)
+                self._released(task)
             except WorkspaceError as warned:
                 self._store.note(run.id, "WARNING", {"message": warned.sentence}, row.id)
                 continue

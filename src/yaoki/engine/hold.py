@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.events import Event
@@ -14,12 +14,13 @@ class Hold:
     """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
 
     `note` writes down what a person may want to know while the stage still runs, `record` what
-    the next carrier must know if this one dies.
+    the next carrier must know if this one dies.  `environment` are the task's own variables.
     """
 
     why: Callable[[], str]
     note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
     record: Callable[[Event], None] = lambda _: None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:
         self.note("WARNING", {"message": words})

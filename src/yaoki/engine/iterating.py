@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from yaoki.core.continuous import Commit, Iteration, Step, step
-from yaoki.core.model import Fill, Kind, Run, Spec, State, Task
+from yaoki.core.model import Fill, Kind, Run, Spec, State, Task, TaskId
 from yaoki.engine.proofs import is_proof
 from yaoki.engine.replanning import Replanning
 from yaoki.ports import Row, Store, Workspace
@@ -29,15 +29,24 @@ class Iterating:
         if run.continuous is None or run.cancel_wanted or run.summed_at is not None:
             return False
         ended = self._ended(run)
-        follows = step(ended, run.failures_in_row, run.continuous)
+        bounds = run.continuous
+        if run.acknowledged == ended.number:
+            # A person has seen this failure and said go.
+            bounds = replace(bounds, pause_on_failure=False, failures_max=bounds.failures_max + 1)
+            safe = Commit.NOTHING if ended.commit is Commit.CONFLICT else ended.commit
+            ended = replace(ended, commit=safe)
+        follows = step(ended, run.failures_in_row, bounds)
         told = _told(ended, follows)
         if follows.what == "next":
             return self._next(run, ended, follows, told)
         if follows.what == "pause":
-            data = {**told, "failures_in_row": follows.failures_in_row}
-            fields = {"failures_in_row": follows.failures_in_row}
-            self._store.update_run(run.id, "ITERATION_FINISHED", data, **fields)
-            self._store.pause(run.id, f"failure: {follows.reason}")
+            self._store.pause(
+                run.id,
+                f"failure: {follows.reason}",
+                event="ITERATION_FINISHED",
+                data={**told, "failures_in_row": follows.failures_in_row},
+                failures_in_row=follows.failures_in_row,
+            )
         return False
 
     def _ended(self, run: Run) -> Iteration:
@@ -48,6 +57,11 @@ class Iterating:
         proofs = [row for row in rows if is_proof(row)]
         proven = bool(proofs) and proofs[-1].state is State.DONE if run.done_when else not failed
         return Iteration(number, self._commit(run, mine, failed), proven, _names(failed))
+
+    def _failed(self, run: Run, number: int) -> list[TaskId]:
+        """What failed in this iteration: the next one makes it pointless."""
+        rows = self._store.rows(run.id)
+        return [row.id for row in rows if _of(row, number) and row.state is State.ESCALATED]
 
     def _commit(self, run: Run, mine: Sequence[Row], failed: Sequence[Row]) -> Commit:
         """What the iteration put on the run branch, or why it did not."""
@@ -69,7 +83,8 @@ class Iterating:
             run.id,
             specs,
             unless=specs[0].name,
-            event="ITERATION_FINISHED",
+            retire=self._failed(run, ended.number),
+            event="ITERATION_FINISHED" if run.acknowledged != ended.number else "ITERATION_GRANTED",
             data=told,
             iteration=number,
             failures_in_row=follows.failures_in_row,

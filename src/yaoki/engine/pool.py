@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from yaoki.core.model import Lease, RunId, Task, TaskId
+from yaoki.engine.admission import Admitted
 from yaoki.engine.hold import Hold
+from yaoki.engine.presence import Presence
 from yaoki.engine.worker import Worker
+from yaoki.errors import StoreError, YaokiError
 from yaoki.ports import Clock, Store
 
 POLL_S = 0.2
+# Deadlines pass without anybody committing, so runs are looked at this often at least.
+SETTLE_EVERY = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
@@ -45,6 +50,11 @@ class _State:
     # While nothing was claimable and nothing changed since, claiming again is wasted work.
     idle_version: int = -1
     idle_until: datetime | None = None
+    idle_for: tuple[RunId, ...] = ()
+    admitted: Admitted = field(default_factory=Admitted)
+    settled_version: int = -1
+    settle_at: datetime | None = None
+    told: dict[RunId, str] = field(default_factory=dict)
 
 
 class Pool:
@@ -62,6 +72,8 @@ class Pool:
         park: timedelta,
         rests: Callable[[RunId], bool],
         scan: Callable[[], None],
+        admits: Callable[[], Admitted] = Admitted,
+        presence: Presence | None = None,
     ) -> None:
         self._store = store
         self._worker = worker
@@ -72,6 +84,8 @@ class Pool:
         self._park = park
         self._rests = rests
         self._scan = scan
+        self._admits = admits
+        self._presence = presence
         self._state = _State()
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -79,11 +93,22 @@ class Pool:
 
     def serve(self, runs: Sequence[RunId]) -> None:
         """Returns when every run rests or the stop was obeyed; raises what broke the store."""
+        self._carry_on(lambda: runs, lambda: self._finished(runs))
+
+    def serve_all(self, runs: Callable[[], Sequence[RunId]]) -> None:
+        """Whatever runs there are and come, until the stop was obeyed; raises what broke the store.
+
+        What breaks one run is told there and stops no other.
+        """
+        self._carry_on(runs, lambda: self._stopped() or self._settle(runs()))
+
+    def _carry_on(self, runs: Callable[[], Sequence[RunId]], over: Callable[[], bool]) -> None:
         beating = threading.Thread(target=self._beat, name="heartbeat")
+        self._tell()
         beating.start()
         try:
-            while not self._finished(runs):
-                self._fill(runs)
+            while not over():
+                self._fill(runs())
                 self._watch()
                 with self._changed:
                     self._changed.wait(POLL_S)
@@ -99,16 +124,42 @@ class Pool:
                 beating.join()
         if self._state.error is not None:
             raise self._state.error
+        if self._presence is not None:
+            self._presence.leave()
 
-    def _finished(self, runs: Sequence[RunId]) -> bool:
+    def _stopped(self) -> bool:
         if self._state.error is not None:
             self.stop.drain = self.stop.now = True
-        if self._state.slots:
-            return False
-        if self.stop.drain:
+        return self.stop.drain and not self._state.slots
+
+    def _finished(self, runs: Sequence[RunId]) -> bool:
+        if self._stopped():
             return True
+        if self._state.slots or self.stop.drain:
+            return False
         resting = [self._rests(run_id) for run_id in runs]
         return all(resting) or self._parked(runs)
+
+    def _settle(self, runs: Sequence[RunId]) -> bool:
+        """Runs at rest go on or end, beside the tasks of others; never over for the pool itself."""
+        state, version, now = self._state, self._store.version(), self._clock.now()
+        late = state.settle_at is None or now >= state.settle_at
+        if self.stop.drain or (version == state.settled_version and not late):
+            return False
+        state.settled_version, state.settle_at = version, now + SETTLE_EVERY
+        for run_id in runs:
+            try:
+                self._rests(run_id)
+            except StoreError:
+                raise
+            except YaokiError as broken:
+                self._warn_once(run_id, broken.sentence)
+        return False
+
+    def _warn_once(self, run_id: RunId, words: str, key: str = "") -> None:
+        if self._state.told.get(run_id) != (key or words):
+            self._state.told[run_id] = key or words
+            self._store.note(run_id, "WARNING", {"message": words})
 
     def _parked(self, runs: Sequence[RunId]) -> bool:
         """Everything left waits for a date too far away to wait for in the foreground."""
@@ -117,19 +168,36 @@ class Pool:
 
     def _fill(self, runs: Sequence[RunId]) -> None:
         free = self._slots_max - len(self._state.slots)
-        version, now = self._store.version(), self._clock.now()
-        state = self._state
-        idle = state.idle_version == version and state.idle_until and now < state.idle_until
-        if free <= 0 or self.stop.drain or idle:
+        if free <= 0 or self.stop.drain or not runs:
             return
-        claimed = self._worker.claim(free, runs)
+        version, now = self._store.version(), self._clock.now()
+        state, served = self._state, tuple(runs)
+        same = state.idle_version == version and state.idle_for == served
+        if same and state.idle_until and now < state.idle_until:
+            return
+        admitted = self._admit(runs)
+        claimed = self._worker.claim(free, runs, admitted.begin)
         for task in claimed:
             self._open(task)
         if not claimed:
             due = self._store.next_due(runs)
             soon = now + self._lease / 4
-            state.idle_version = version
+            state.idle_version, state.idle_for = version, served
             state.idle_until = min(due, soon) if due and due > now else soon
+
+    def _admit(self, runs: Sequence[RunId]) -> Admitted:
+        """What lacks is told once, to the runs that wait for it and to whoever looks at workers."""
+        before, now = self._state.admitted, self._admits()
+        self._state.admitted = now
+        if before.lacking != now.lacking:
+            for run_id in runs if now.lacking else ():
+                self._warn_once(run_id, f"nothing new is begun here: {now.why}", now.lacking)
+            self._tell()
+        return now
+
+    def _tell(self) -> None:
+        if self._presence is not None:
+            self._presence.beat(waits=self._state.admitted.why, stopping=self.stop.drain)
 
     def _open(self, task: Task) -> None:
         assert task.lease is not None, f"{task.id} was not claimed"
@@ -175,6 +243,7 @@ class Pool:
                 slots = list(self._state.slots.values())
                 if slots:
                     self._renew(slots)
+                self._tell()
                 self._scan()
             except BaseException as error:  # noqa: BLE001 - raised again by serve
                 self._state.error = self._state.error or error

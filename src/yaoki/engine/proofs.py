@@ -26,7 +26,7 @@ class Proofs:
         if last is not None and self._looked_at(last) == self._workspace.head(run):
             return False
         name = f"{DONE_WHEN}-{len(proofs) + 1}" if proofs else DONE_WHEN
-        failed = last is not None and last.state is State.ESCALATED
+        failed = last is not None and (last.held or last.state is State.ESCALATED)
         replaces = {name: str(last.id)} if last is not None and failed else {}
         return bool(self._store.add(run.id, [_spec(run, name)], unless=name, replaces=replaces))
 
@@ -53,4 +53,5 @@ def _spec(run: Run, name: str) -> Spec:
         checks=tuple(replace(check, required=True) for check in checks),
         policy=run.catalogue.policies.get("default", Policy(rules={})),
         language=run.language,
+        patient=bool(run.planner or run.continuous),
     )

@@ -96,6 +96,7 @@ class Proving:
         asked = any(spec.git == "pushed" for spec in task.spec.checks)
         pushed = self._workspace.pushed(task.work.head) if asked and task.work.head else None
         fixed = _facts(run, task, candidate, pushed)
+        fixed["environment"] = hold.environment
         fixed["diff"] = lambda: self._workspace.diff(old, candidate.commit)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:

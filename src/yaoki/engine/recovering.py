@@ -25,6 +25,10 @@ Change = tuple[TaskId, Callable[[Task], Sequence[Event]]]
 FILES_TOLD_MAX = 100
 
 
+class Outdated(Exception):
+    """A task is no longer as it was when the decision was made."""
+
+
 class Recovering:
     """Asked when nothing of a run can be claimed; every answer is one transaction."""
 
@@ -33,16 +37,31 @@ class Recovering:
 
     def settle(self, run: Run) -> bool:
         """True when something was changed, so that the run may go on."""
-        held = self._store.held(run.id)
-        groups = {task.parent for task in held if task.parent}
+        held = [task for task in self._store.held(run.id) if not task.spec.patient]
+        groups = [self._store.task(one) for one in sorted({t.parent for t in held if t.parent})]
         alone = [task for task in held if not task.parent]
         changes = self._round(run, alone) if alone else []
-        for group in sorted(groups):
-            members = [task for task in held if task.parent == group]
-            changes += self._group(run, self._store.task(group), members)
+        for group in groups:
+            members = [task for task in held if task.parent == group.id]
+            changes += self._group(run, group, members)
         if changes:
-            self._store.amend_all(changes)
+            self._decide(changes, [*held, *groups])
         return bool(changes)
+
+    def _decide(self, changes: Sequence[Change], seen: Sequence[Task]) -> None:
+        """All of it as it was seen, or nothing: another worker may have decided meanwhile."""
+        try:
+            self._store.amend_all([*((task.id, _unchanged(task)) for task in seen), *changes])
+        except Outdated:
+            return
+
+    def ask(self, run: Run) -> bool:
+        """Proofs that failed and that nobody is left to mend: a person is asked about them."""
+        held = [task for task in self._store.held(run.id) if task.spec.patient]
+        why = "nobody is left who could plan what is missing"
+        if held:
+            self._decide([(task.id, self._asking(why)) for task in held], held)
+        return bool(held)
 
     # -------------------------------------------------------------- tasks on their own
 
@@ -75,7 +94,7 @@ class Recovering:
             case Strategy.RETRY_FAILED_ONLY:
                 head = self._workspace.head(self._workspace.open_line(run, group.id))
                 again = [(one, _granting(head, choice.strategy.value)) for one in failed]
-                return [(group.id, lambda _: (started,)), *again]
+                return [(group.id, _unless_recovered(group, started)), *again]
             case Strategy.ROLLBACK_AND_RETRY:
                 return self._rolled_back(run, group, done, failed, started)
             case Strategy.PARTIAL_COMMIT:
@@ -85,7 +104,8 @@ class Recovering:
                 told = RecoveryStarted(
                     choice.strategy, tuple(left_out), started.succeeded_subtasks, started.why
                 )
-                return [(group.id, lambda _: (told,)), *((one, _left_out) for one in left_out)]
+                leaving = [(one, _left_out) for one in left_out]
+                return [(group.id, _unless_recovered(group, told)), *leaving]
             case Strategy.ESCALATE:
                 asked = [(one, self._asking(choice.reason)) for one in failed]
                 return [(group.id, lambda _: (started,)), *asked]
@@ -110,9 +130,27 @@ class Recovering:
             },
         )
         why = "rolled back with its group"
-        taken = [(row.id, lambda _: (Unlanded(to, why),)) for row in done]
+        taken = [(row.id, _unlanding(to, why)) for row in done]
         again = [(one, _granting(to, Strategy.ROLLBACK_AND_RETRY.value)) for one in failed]
-        return [(group.id, lambda _: (started, restored)), *taken, *again]
+        return [(group.id, _unless_recovered(group, started, restored)), *taken, *again]
+
+
+def _unchanged(seen: Task) -> Callable[[Task], Sequence[Event]]:
+    def decide(now: Task) -> Sequence[Event]:
+        if now != seen:
+            raise Outdated(seen.id)
+        return ()
+
+    return decide
+
+
+def _unless_recovered(group: Task, *events: Event) -> Callable[[Task], Sequence[Event]]:
+    """Two workers may come to the same choice; the group is recovered by one of them."""
+    return lambda now: events if now.counts.reruns == group.counts.reruns else ()
+
+
+def _unlanding(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
+    return lambda task: (Unlanded(head, why),) if task.state is State.DONE else ()
 
 
 def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:

@@ -12,6 +12,7 @@ from yaoki.core.model import (
     REPLANS_MAX,
     Fill,
     Policy,
+    Reason,
     Run,
     Spec,
     State,
@@ -20,6 +21,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.planner import goal_of, mendable
+from yaoki.engine.proofs import is_proof
 from yaoki.ports import Clock, Row, Store
 
 REPLAN = "replan"
@@ -43,11 +45,19 @@ class Replanning:
         open_ = [row for row in rows if (row.required or row.parent) and not row.state.final]
         if made >= REPLANS_MAX or not any(self._mendable(row) for row in open_):
             return False
+        earlier = [row for row in rows if row.name.startswith(f"{REPLAN}-")]
+        if earlier and earlier[-1].reason == Reason.NEEDS_HUMAN:
+            # The planner itself has asked for a person.
+            return False
         name = f"{REPLAN}-{made + 1}"
         spec = self.spec(run, name, Fill(role=REPLAN))
-        return bool(self._store.add(run.id, [spec], unless=name, event="REPLAN_REQUESTED"))
+        retire = [row.id for row in earlier if row.state is State.ESCALATED]
+        event = "REPLAN_REQUESTED"
+        return bool(self._store.add(run.id, [spec], unless=name, retire=retire, event=event))
 
     def _mendable(self, row: Row) -> bool:
+        if row.held and is_proof(row):
+            return True
         if row.state is not State.ESCALATED:
             return False
         replans = self._store.task(row.id).counts.replans

@@ -17,6 +17,7 @@ from yaoki.core.model import (
     Kind,
     Run,
     Spec,
+    Stage,
     Task,
     TaskId,
     TaskKind,
@@ -26,6 +27,7 @@ from yaoki.core.prompt import Prompt, clip_bytes, compose
 from yaoki.core.reports import (
     Blame,
     Conflicted,
+    Declined,
     Faulted,
     Interrupted,
     LandedOn,
@@ -40,6 +42,7 @@ from yaoki.engine.blaming import Blaming
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.planning import PlanStages
 from yaoki.engine.proving import Proving
+from yaoki.engine.resources import PAUSE, Resources
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (
     Agent,
@@ -60,6 +63,9 @@ from yaoki.system import write_atomically
 
 POLL = timedelta(milliseconds=50)
 POLL_MAX = timedelta(milliseconds=250)
+# When to ask again for what this machine lacks just now.
+SHORT_OF = timedelta(seconds=15)
+CHECKOUT = "checkout/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ class Stages:
         room: Callable[[], Room],
         planning: Planning,
         movable: Callable[[TaskId], bool] = lambda _: True,
+        resources: Resources | None = None,
     ) -> None:
         self._workspace = workspace
         self._processes = processes
@@ -117,6 +124,7 @@ class Stages:
         self._blaming = Blaming(workspace, checker, movable)
         self._planning = PlanStages(workspace, planning)
         self._room = room
+        self._resources = resources
 
     def folder(self, task: Task, attempt: int) -> Path:
         """Where an attempt keeps its prompt, logs and exit; named so that it is found again."""
@@ -125,9 +133,10 @@ class Stages:
     # -------------------------------------------------------------- prepare
 
     def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
-        fault = self._preflight(task)
-        if fault is not None:
-            return fault
+        own = self._preflight(task)
+        if isinstance(own, Declined):
+            return own
+        hold = replace(hold, environment=own)
         self._workspace.open_run(run)
         strayed = self._workspace.intact(run)
         if strayed:
@@ -150,7 +159,7 @@ class Stages:
             tree=place.tree,
             snapshot=snapshot,
             warning=warning,
-            guards=self._workspace.guards(),
+            guards=self._guards(),
             head=self._gathered(run, task),
         )
 
@@ -160,18 +169,25 @@ class Stages:
             return ""
         return self._workspace.head(self._workspace.open_line(run, task.id))
 
-    def _preflight(self, task: Task) -> Faulted | None:
-        """Before any agent call, and at no cost in attempts."""
+    def _preflight(self, task: Task) -> Mapping[str, str] | Declined:
+        """Before any agent call, and at no cost in attempts: the task's variables, or a wait."""
         room, wanted = self._room(), self._settings
         if room.disk < wanted.disk_free_min:
             words = f"{room.disk} bytes of disk are free, {wanted.disk_free_min} are needed"
-            return Faulted(words, transient=True)
+            return Declined(words, SHORT_OF)
         if room.memory < wanted.memory_free_min:
             words = f"{room.memory} bytes of memory are free, {wanted.memory_free_min} are needed"
-            return Faulted(words, transient=True)
+            return Declined(words, SHORT_OF)
         if task.agent is not None and not task.take_over:
             self._find_agent(task.agent.preset).preflight(task.agent)
-        return None
+        return self._own(task)
+
+    def _own(self, task: Task) -> Mapping[str, str] | Declined:
+        """What this worktree has for itself; leased once, so whoever goes on finds the same."""
+        if self._resources is None:
+            return {}
+        taken = self._resources.take(task)
+        return Declined(self._resources.words, PAUSE) if taken is None else taken
 
     def _ready_mark(self, task: Task) -> Path:
         return self._settings.folder / task.run_id / task.id / "ready"
@@ -210,7 +226,7 @@ class Stages:
         launch = Launch(
             argv=argv,
             cwd=str(cwd),
-            env=self._settings.environment,
+            env={**self._settings.environment, **hold.environment},
             deadline=self._settings.setup_timeout,
             lease=self._settings.lease,
         )
@@ -250,7 +266,10 @@ class Stages:
                 return Lost("the attempt was started on another machine, which is gone")
             if task.work.started:
                 return Lost("the agent was started, and nothing is left of its folder")
-            self._start(run, task, folder, hold)
+            own = self._own(task)
+            if isinstance(own, Declined):
+                return own
+            self._start(run, task, folder, replace(hold, environment=own))
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
             self._workspace.keep(run, task)
@@ -278,7 +297,11 @@ class Stages:
             hang=task.spec.hang,
             lease=self._settings.lease,
             output_bytes_max=self._settings.output_bytes_max,
-            environment={"YAOKI_TASK_NAME": task.spec.name, "YAOKI_RUN": task.run_id},
+            environment={
+                **hold.environment,
+                "YAOKI_TASK_NAME": task.spec.name,
+                "YAOKI_RUN": task.run_id,
+            },
             session=session,
         )
         self._processes.start(folder, agent.launch(order))
@@ -342,6 +365,8 @@ class Stages:
             self._workspace.keep(run, task)
             return Lost("the agent's process was cut off in the middle")
         exit_ = agent.read(folder, look)
+        if look.ended_by == "output":
+            exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
         report = self._kept(run, task, exit_)
         if look.ended_by == "cancel":
             return Interrupted("cancelled by a person", ref=report.head)
@@ -351,13 +376,21 @@ class Stages:
 
     def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
-        tampered = self._tampered(task)
+        tampered, disturbed = self._differing(task)
         kept = self._workspace.keep(run, task)
-        return Worked(exit_, kept.head, kept.tree, kept.changed, tampered)
+        return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed)
 
-    def _tampered(self, task: Task) -> tuple[str, ...]:
-        before, now = task.work.guards, self._workspace.guards()
-        return tuple(name for name in sorted({*before, *now}) if before.get(name) != now.get(name))
+    def _guards(self) -> Mapping[str, str]:
+        return {**self._workspace.guards(), **self._workspace.checkout()}
+
+    def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What differs since the attempt began: of the repository's own, of the user's checkout."""
+        before, now = task.work.guards, self._guards()
+        names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+        mine = tuple(name for name in names if name.startswith(CHECKOUT))
+        # An attempt that began under an older yaoki looked at no checkout.
+        known = any(name.startswith(CHECKOUT) for name in before)
+        return tuple(name for name in names if name not in mine), mine if known else ()
 
     # -------------------------------------------------------------- verify
 
@@ -367,11 +400,17 @@ class Stages:
             return run
         # Whoever submitted the run may have died before its branch was made.
         self._workspace.open_run(run)
+        if task.stage is Stage.PREPARE:
+            return self._workspace.refresh_line(run, task.parent)
         return self._workspace.open_line(run, task.parent)
 
     def verify(self, run: Run, task: Task, hold: Hold) -> Report:
         if task.spec.kind is TaskKind.PLAN:
             return self._planning.verify(run, task, self.folder(task, task.attempt))
+        own = self._own(task)
+        if isinstance(own, Declined):
+            return own
+        hold = replace(hold, environment=own)
         strayed = self._workspace.intact(run)
         if strayed:
             # Somebody else moved the branch: what would be proven on it is not what was landed.
@@ -430,6 +469,8 @@ class Stages:
             self._workspace.release(task)
         except WorkspaceError as error:
             return f"the worktree stays: {error.sentence}"
+        if self._resources is not None:
+            self._resources.free(task)
         return ""
 
 

@@ -42,8 +42,12 @@ class Undoing:
             why = refused.sentence
             self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_wanted else ())
             return
-        below = [(one.id, _unlanding(head, task.id)) for one in standing]
-        self._store.amend_all([*below, (task.id, lambda now: self._taken(run, now, head))])
+        below = [(one.id, _unlanding(one, head, task.id)) for one in standing]
+
+        def taken(now: Task) -> Sequence[Event]:
+            return self._taken(run, now, head) if now.landed == task.landed else ()
+
+        self._store.amend_all([*below, (task.id, taken)])
 
     def standing(self, task: Task) -> list[Task]:
         """What was done on top of it, the furthest first: undone before what it stands on."""
@@ -63,6 +67,12 @@ class Undoing:
         return (unlanded, *sent_back(evolve(task, unlanded), moment))
 
 
-def _unlanding(head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:
+def _unlanding(one: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:
+    """Only that very landing: another worker may have taken it back, and it landed anew since."""
     why = f"{cause}, on which it stands, was taken back"
-    return lambda task: (Unlanded(head, why),) if task.state is State.DONE else ()
+
+    def decide(now: Task) -> Sequence[Event]:
+        same = now.state is State.DONE and now.landed == one.landed
+        return (Unlanded(head, why),) if same else ()
+
+    return decide

@@ -17,7 +17,7 @@ from yaoki.core.rules import Moment, decide
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.stages import Stages
 from yaoki.errors import Fault, GitFailed, LeaseLost, StoreError, WorkspaceError, YaokiError
-from yaoki.ports import Clock, Store
+from yaoki.ports import ALL, Clock, Store
 
 Piece = Callable[[Run, Task, Hold], Report]
 
@@ -36,6 +36,7 @@ class Worker:
         lease: timedelta,
         parallel: int,
         alive: Callable[[str], bool],
+        tags: Sequence[str] = (),
     ) -> None:
         self._store = store
         self._stages = stages
@@ -45,6 +46,7 @@ class Worker:
         self._lease = lease
         self._parallel = parallel
         self._alive = alive
+        self._tags = frozenset(tags)
         self._pieces: Mapping[Stage, Piece] = {
             Stage.PREPARE: stages.prepare,
             Stage.WORK: stages.work,
@@ -52,7 +54,7 @@ class Worker:
             Stage.LAND: stages.land,
         }
 
-    def claim(self, limit: int, runs: Sequence[RunId]) -> list[Task]:
+    def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
         return self._store.claim(
             self._holder,
             self._lease,
@@ -61,6 +63,8 @@ class Worker:
             host=self._host,
             host_max=self._parallel,
             alive=self._alive,
+            tags=self._tags,
+            begin=begin,
         )
 
     def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:

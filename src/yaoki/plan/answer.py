@@ -44,6 +44,7 @@ class Ground:
     tasks: Sequence[Standing]
     text_bytes_max: int
     defaults: Spec
+    needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     defects: list[str] = field(default_factory=list)
 
     def find(self, word: str) -> Standing | None:
@@ -90,10 +91,27 @@ def _tasks(raw: list[Any], ground: Ground) -> tuple[tuple[Spec, ...], dict[str, 
     shaped = [one for n, one in enumerate(raw) if _shaped(n, one, ground)]
     names = _names(shaped, ground)
     specs = tuple(_spec(one, names, ground) for one in shaped)
-    found = circle({spec.name: [n for n in spec.needs if n in names] for spec in specs})
+    found = circle(_grown(shaped, specs, ground))
     if found:
         ground.defects.append(f"tasks need each other in a circle: {' needs '.join(found[:20])}")
     return specs, dict(_replaced(shaped, ground))
+
+
+def _grown(
+    shaped: Sequence[Mapping[str, Any]], specs: Sequence[Spec], ground: Ground
+) -> dict[str, list[str]]:
+    """The run's graph with the answer in it: who waited for a replaced task waits for its heir."""
+    heirs = {
+        old.name: str(one["id"])
+        for one in shaped
+        if one.get("replaces") and (old := ground.find(one["replaces"])) is not None
+    }
+    whole = {**ground.needs, **{spec.name: spec.needs for spec in specs}}
+    return {
+        name: [heirs.get(need, need) for need in wanted if heirs.get(need, need) in whole]
+        for name, wanted in whole.items()
+        if name not in heirs
+    }
 
 
 def _shaped(n: int, one: Any, ground: Ground) -> bool:
@@ -175,6 +193,7 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
         language=usual.language,
         budget=heir.budget if heir else {},
         group=heir.group if heir else "",
+        tags=heir.tags if heir else (),
     )
 
 

@@ -170,6 +170,7 @@ def _spec(
         atomic=task.atomic,
         partial=_partial(draft, task),
         fill=_fill(placed),
+        tags=tuple(sorted(set(task.tags))),
     )
 
 

@@ -283,6 +283,7 @@ class TaskModel(Strict):
         default_factory=ConstraintsModel, description="of a plan task: what it may make"
     )
     deadline: Duration = Field(NONE, description="of a plan task: from when it can start")
+    tags: list[str] = Field([], max_length=20, description="what its worker must declare to have")
 
 
 class PhaseModel(Strict):

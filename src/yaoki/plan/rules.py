@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from yaoki.core.model import CHECK_ENTRY_POINTS, DONE_WHEN
 from yaoki.core.settings import PATTERNS
+from yaoki.core.tags import FORM, is_tag
 from yaoki.plan import limits, order
 from yaoki.plan.defects import Defects, Path
 from yaoki.plan.draft import Draft, Placed
@@ -177,6 +178,9 @@ def _task(draft: Draft, placed: Placed) -> None:
     _chain(draft, placed)
     _proof(draft, placed)
     _of_kind(draft, placed)
+    for index, tag in enumerate(task.tags):
+        if not is_tag(tag):
+            defects.add(placed.at("tags", index), f"{tag[:80]!r} is no tag; a tag has {FORM}")
     for index, glob in enumerate(task.scope):
         try:
             inside(glob)

@@ -33,6 +33,7 @@ from yaoki.ports.store import (
     Row,
     Store,
 )
+from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, Seen, Serving
 from yaoki.ports.workspace import (
     Candidate,
     Kept,
@@ -44,6 +45,9 @@ from yaoki.ports.workspace import (
 )
 
 __all__ = [
+    "ALL",
+    "BEGUN",
+    "NOTHING_NEW",
     "Account",
     "Agent",
     "Baselines",
@@ -67,6 +71,8 @@ __all__ = [
     "Quality",
     "Row",
     "SavedWork",
+    "Seen",
+    "Serving",
     "Store",
     "Telling",
     "Told",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -19,7 +19,10 @@ from yaoki.core.model import (
     Task,
     TaskId,
 )
+from yaoki.core.resources import Ports
+from yaoki.core.status import Tally
 from yaoki.ports.notices import Notice
+from yaoki.ports.workers import Seen, Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,9 @@ class Row:
     held: bool = False
     phase: str = ""
     account: str = ""
+    tags: str = ""
+    session: str = ""
+    spent: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +111,15 @@ class Store(Protocol):
         *,
         unless: str = "",
         replaces: Mapping[str, str] | None = None,
+        retire: Sequence[TaskId] = (),
         event: str = "",
         data: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> list[TaskId]:
         """Add tasks to a run; `unless` names a task whose presence makes this a no-op.
 
-        `replaces` maps a new task's name to the id of the one it takes the place of.  `event` and
+        `replaces` maps a new task's name to the id of the one it takes the place of; `retire` are
+        failed ones that what comes now makes pointless.  `event` and
         `fields` are told and kept of the run in the same transaction.
         """
 
@@ -129,8 +137,16 @@ class Store(Protocol):
     def fills(self, run_id: RunId) -> list[tuple[Task, datetime]]:
         """Open plan tasks that can start and have a deadline, with the instant it passes."""
 
-    def pause(self, run_id: RunId, why: str) -> None:
-        """Nothing new is begun until a person says so."""
+    def pause(
+        self,
+        run_id: RunId,
+        why: str,
+        *,
+        event: str = "",
+        data: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Nothing new is begun until a person says so; `event` and `fields` as in `add`."""
 
     def unpause(self, run_id: RunId, words: str) -> Run: ...
 
@@ -144,9 +160,28 @@ class Store(Protocol):
         host: str = "",
         host_max: int = 0,
         alive: Callable[[str], bool] = ...,
+        tags: Collection[str] = ...,
+        begin: str = ...,
     ) -> list[Task]:
         """`alive` says that a holder lives on this machine; such a one keeps its task for a while
-        even when its lease ran out."""
+        even when its lease ran out.  Tasks that need more than `tags` are left to others; `begin`
+        is one of ALL, BEGUN and NOTHING_NEW.
+        """
+
+    def worker_beat(self, worker: Serving, gone_after: timedelta) -> None:
+        """It lives; whoever did not say so for too long is forgotten."""
+
+    def worker_left(self, holder: str) -> None: ...
+    def workers(self) -> list[Seen]: ...
+    def open_runs(self) -> list[tuple[RunId, str, str]]:
+        """Runs that are not summed up: id, repository and base commit."""
+
+    def lease_ports(
+        self, task_id: str, host: str, ports: Ports, avoid: Iterable[tuple[int, int]]
+    ) -> int | None:
+        """The base of the task's range of ports; nothing when all are taken."""
+
+    def free_ports(self, task_id: str) -> None: ...
 
     def claim_cancelled(
         self, holder: str, lease: timedelta, runs: Sequence[RunId]
@@ -185,6 +220,9 @@ class Store(Protocol):
     def update_run(
         self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any
     ) -> Run: ...
+    def sum_up(self, run_id: RunId, tell: Callable[[Tally], Mapping[str, Any] | None]) -> None:
+        """The end of a run, told of its tasks as they stand in the same transaction."""
+
     def task(self, task_id: str) -> Task: ...
     def rows(self, run_id: RunId) -> list[Row]: ...
     def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...

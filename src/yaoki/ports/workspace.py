@@ -69,10 +69,14 @@ class SavedWork:
 
 @dataclass(frozen=True, slots=True)
 class LandedStep:
-    """One step of a line: the task that landed there, empty for a step that is no landing."""
+    """One step of a line: the task that landed there, empty for a step that is no landing.
+
+    `undoes` is the landing that it takes back.
+    """
 
     task_id: TaskId
     commit: str
+    undoes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,9 @@ class Workspace(Protocol):
 
     def open_line(self, run: Run, group: str) -> Run:
         """The run seen from a group's own branch, which is made unless it is there."""
+
+    def refresh_line(self, run: Run, group: str) -> Run:
+        """The line, with what landed on the run branch since merged in where that is clean."""
 
     def roll_back(self, run: Run, group: str) -> tuple[str, str]:
         """Take a group's branch back to the run branch; returns what it held and where it is."""
@@ -173,6 +180,9 @@ class Workspace(Protocol):
 
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
+
+    def checkout(self) -> Mapping[str, str]:
+        """Hashes of the user's HEAD, index and tracked files; every name begins with checkout/."""
 
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
+from yaoki.store.database import Database
 from yaoki.store.migrate import migrate
 from yaoki.store.places import Places
 from yaoki.store.repair import mend
 from yaoki.store.sql import SqlStore
 from yaoki.store.sqlite import SqliteDatabase
 from yaoki.store.witness import Witness
+
+if TYPE_CHECKING:
+    from yaoki.store.postgres import PostgresDatabase
 
 IGNORE_ALL = """\
 # Made by yaoki.  Only prompts of your own belong in a commit.
@@ -23,26 +27,67 @@ IGNORE_ALL = """\
 """
 
 
+SERVERS = ("postgresql://", "postgres://")
+
+
 def open_store(
-    path: Path,
+    where: Path | str,
     clock: Clock,
     *,
     create: bool = True,
     durable: bool = True,
     limits: Mapping[str, Any] | None = None,
     warn: Callable[[str], None] = lambda _: None,
+    **server: Any,
 ) -> SqlStore:
-    """The SQLite store at `path`, migrated and ready; a damaged one is repaired, and `warn` told.
+    """The store at a path or a URL, migrated and ready.  `server` is only for one at a server."""
+    opened: Database
+    if isinstance(where, str) and on_server(where):
+        opened = _postgres()(where, clock, create=create, durable=durable, **server)
+    else:
+        opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn)
+    return SqlStore(opened, clock, **(limits or {}))
+
+
+def on_server(url: str) -> bool:
+    return url.startswith(SERVERS)
+
+
+def _path(where: Path | str) -> Path:
+    return Path(where.removeprefix("sqlite://")) if isinstance(where, str) else where
+
+
+def _postgres() -> type[PostgresDatabase]:
+    """The driver is large and few need it."""
+    try:
+        from yaoki.store.postgres import PostgresDatabase
+    except ImportError as missing:
+        raise StoreError(
+            f"a store on a PostgreSQL server needs a driver, and there is none: {missing}",
+            hint="pip install 'yaoki[postgres]'",
+        ) from missing
+    return PostgresDatabase
+
+
+def _sqlite(
+    path: Path,
+    clock: Clock,
+    create: bool,
+    durable: bool,
+    limits: Mapping[str, Any],
+    warn: Callable[[str], None],
+) -> SqliteDatabase:
+    """A damaged one is repaired, and `warn` told.
 
     A store that vanished is no new beginning: what it knew is beside it.
     """
     places = Places(path)
     if store_known(path):
-        mend(places, clock, limits or {}, warn)
+        mend(places, clock, limits, warn)
     elif not create:
         raise StoreError("there is no store here yet", hint="yaoki run PLAN")
     else:
-        _make_folder(path.parent)
+        make_home(path.parent)
     database = SqliteDatabase(path, durable=durable)
     try:
         migrate(database, places.backups)
@@ -51,15 +96,19 @@ def open_store(
     except BaseException:
         database.close()
         raise
-    return SqlStore(database, clock, **(limits or {}))
+    return database
 
 
-def store_known(path: Path) -> bool:
+def store_known(where: Path | str) -> bool:
     """Is there a store, or was there one?"""
+    if isinstance(where, str) and on_server(where):
+        return _postgres().known(where)
+    path = _path(where)
     return path.exists() or Places(path).used()
 
 
-def _make_folder(folder: Path) -> None:
+def make_home(folder: Path) -> None:
+    """Where yaoki keeps what is its own; git does not see it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
@@ -72,4 +121,4 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-__all__ = ["Places", "SqlStore", "open_store", "store_known"]
+__all__ = ["Places", "SqlStore", "make_home", "on_server", "open_store", "store_known"]

@@ -15,9 +15,9 @@ from yaoki.core.events import (
     RetryDecided,
 )
 from yaoki.core.model import Kind, Task
-from yaoki.ports import Account
+from yaoki.ports import ALL, Account
+from yaoki.store.database import Link
 from yaoki.store.rows import Fields, instant, ms
-from yaoki.store.sqlite import Link
 
 # When retries are used up nobody named a date; the account is tried again after this long.
 UNTOLD = timedelta(minutes=1)
@@ -46,18 +46,25 @@ def account_of(task: Task) -> str:
 
 @dataclass(slots=True)
 class Gate:
-    """Who may start now.  An account whose wait is over lets one task through, the probe."""
+    """Who may start now.  An account whose wait is over lets one task through, the probe.
+
+    `tags` and `begin` are those of the worker that claims.
+    """
 
     closed: frozenset[str]
     probed: frozenset[str]
     taken: set[str]
+    tags: frozenset[str] = frozenset()
+    begin: str = ALL
 
     @classmethod
-    def read(cls, link: Link, now: datetime) -> Gate:
+    def read(
+        cls, link: Link, now: datetime, tags: frozenset[str] = frozenset(), begin: str = ALL
+    ) -> Gate:
         rows = link.rows(SELECT)
         waits = frozenset(r["name"] for r in rows if r["until_ms"] > ms(now) or r["probing"])
         ready = frozenset(r["name"] for r in rows if r["name"] not in waits)
-        return cls(waits, ready, set())
+        return cls(waits, ready, set(), tags, begin)
 
     def lets(self, task: Task) -> bool:
         account = account_of(task)
@@ -81,7 +88,7 @@ def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> N
                 link.run(OPEN, {"name": own})
             case Judged():
                 # A judge at its limit gives no judgment, so these have answered.
-                for name in _judges(before):
+                for name in sorted(_judges(before)):
                     link.run(OPEN, {"name": name})
             case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
                 _limit(link, failure.account or own, due, failure.message)

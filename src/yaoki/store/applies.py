@@ -13,19 +13,20 @@ from yaoki.core.events import Claimed, Event, Submitted
 from yaoki.core.machine import create, fold
 from yaoki.core.model import Run, RunId, State, Task, TaskId
 from yaoki.core.schedule import AGEING, rank
+from yaoki.core.tags import joined
 from yaoki.store import statements as sql
 from yaoki.store.accounts import learn
+from yaoki.store.database import Database, Link
 from yaoki.store.edges import REWIRING, rewire
 from yaoki.store.reads import Reads
 from yaoki.store.rows import ms, new_task_params, run_params, task_params
-from yaoki.store.sqlite import Link, SqliteDatabase
 from yaoki.store.totals import spend
 
 # The columns of a run that change after it was submitted; a line names them under `set`.
 CHANGING = frozenset(
     {
         *("merged", "summed_ms", "cancel_wanted", "paused", "iteration"),
-        *("failures_in_row", "grants", "revision"),
+        *("failures_in_row", "grants", "revision", "acknowledged"),
     }
 )
 
@@ -34,7 +35,7 @@ class Applies(Reads):
     """Runs, tasks, needs and accounts, as events change them."""
 
     def __init__(
-        self, database: SqliteDatabase, *, backups_kept: int = 5, ageing: timedelta = AGEING
+        self, database: Database, *, backups_kept: int = 5, ageing: timedelta = AGEING
     ) -> None:
         super().__init__(database, backups_kept=backups_kept)
         self._ageing = ageing
@@ -62,6 +63,8 @@ class Applies(Reads):
         for task_id, need in needs:
             open_needs[task_id] += need not in done
         link.many(sql.INSERT_TASK, [self._new_row(t, open_needs[t.id], now) for t in tasks])
+        asked = {joined(task.spec.tags) for task in tasks if task.spec.tags}
+        link.many(sql.KEEP_TAGS, [{"run_id": run_id, "tags": tags} for tags in sorted(asked)])
         link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
         link.run(sql.TASKS_MADE, {"n": max(task.n for task in tasks), "id": run_id})
         return tasks
@@ -82,6 +85,7 @@ class Applies(Reads):
         if change:
             ageing_ms = self._ageing // timedelta(milliseconds=1)
             params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
+            link.keep(sql.DEPENDENTS_IN_ORDER, {"id": after.id})
             link.run(sql.OPEN_DEPENDENTS, params)
         learn(link, before, events, now)
         spend(link, before, events, now)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from yaoki.core.events import Claimed, LeaseExpired
-from yaoki.core.model import Lease, RunId, Task, TaskId
+from yaoki.core.events import AgentFinished, Claimed, Event, LeaseExpired
+from yaoki.core.model import Lease, Run, RunId, Task, TaskId
 from yaoki.core.schedule import share, turns
-from yaoki.ports import Beat
+from yaoki.ports import ALL, Beat
+from yaoki.store import accounts, totals
 from yaoki.store import statements as sql
-from yaoki.store import totals
 from yaoki.store.accounts import Gate, account_of
+from yaoki.store.database import Link
 from yaoki.store.rows import Fields, ms
-from yaoki.store.sqlite import Link
+from yaoki.store.workers import narrowed
 from yaoki.store.writes import Writes
 
+UNLIMITED = 1 << 30
 WISHED_AT_ONCE = 16
 
 
@@ -33,11 +35,17 @@ class Claims(Writes):
         host: str = "",
         host_max: int = 0,
         alive: Callable[[str], bool] = lambda _: False,
+        tags: Collection[str] = (),
+        begin: str = ALL,
     ) -> list[Task]:
-        """Claim up to `limit` tasks: expired claims go back first, then each run gets its turn."""
+        """Claim up to `limit` tasks: expired claims go back first, then each run gets its turn.
+
+        Tasks that need more than `tags` are left to others; `begin` says what may be begun.
+        """
 
         def work(link: Link) -> list[Task]:
             now = self._now()
+            self._in_turn(link, host if host_max else "")
             self._take_back(link, now, holder, alive)
             busy = link.rows(sql.BUSY)
             room = limit
@@ -46,13 +54,27 @@ class Claims(Writes):
                 room = min(limit, host_max - here)
             if room <= 0:
                 return []
-            gate = Gate.read(link, now)
+            gate = Gate.read(link, now, frozenset(tags), begin)
             wished = self._wished(link, runs)[:room]
             claimed = [self._take(link, task, holder, now + lease) for task in wished]
             picked = self._pick(link, room - len(wished), runs, busy, now, gate)
             return claimed + [self._take(link, task, holder, now + lease) for task in picked]
 
         return self._db.write(work)
+
+    def _in_turn(self, link: Link, host: str) -> None:
+        """A limit that several workers share is looked at by one claim at a time."""
+        if not link.skipping:
+            return
+        if host:
+            link.hold(f"host {host}")
+        limited = (
+            spec.concurrency
+            for run_id in self._open_runs(link)
+            for spec in self._catalogue(link, run_id).agents.values()
+        )
+        if any(limited) or link.row(accounts.SELECT) is not None:
+            link.hold("accounts")
 
     def claim_cancelled(self, holder: str, lease: timedelta, runs: Sequence[RunId]) -> list[Task]:
         """What a person wants ended and no worker holds, whatever it waited for."""
@@ -64,7 +86,7 @@ class Claims(Writes):
         return self._db.write(work)
 
     def _wished(self, link: Link, runs: Sequence[RunId]) -> list[Task]:
-        rows = link.rows(sql.WISHED, {"limit": WISHED_AT_ONCE})
+        rows = link.rows(sql.WISHED + link.skipping, {"limit": WISHED_AT_ONCE})
         return [self._from_row(link, row) for row in rows if not runs or row["run_id"] in runs]
 
     def _take(self, link: Link, task: Task, holder: str, until: datetime) -> Task:
@@ -76,7 +98,7 @@ class Claims(Writes):
         """Expired claims.  Nobody takes from himself, and a holder that lives on this machine
         keeps its task for a while: a suspended laptop renews late.
         """
-        for row in link.rows(sql.EXPIRED, {"now": ms(now)}):
+        for row in link.rows(sql.EXPIRED + link.skipping, {"now": ms(now)}):
             silent = timedelta(milliseconds=ms(now) - row["lease_ms"])
             mine = row["holder"] == holder
             if mine or (alive(row["holder"]) and silent < self._max_in_progress):
@@ -105,26 +127,59 @@ class Claims(Writes):
         used: Counter[str] = Counter()
         for b in busy:
             used[b["account"]] += b["n"]
-        ready = {r: self._ready(link, r, room, used, now, gate) for r in open_runs}
+        ready = {
+            r: self._ready(link, r, min(room, self._left(link, r, now, busy)), used, now, gate)
+            for r in open_runs
+        }
         order = turns({r: len(found) for r, found in ready.items()}, at_work, room)
         picked = [task for r, n in share(order).items() for task in ready[r][:n]]
         return [task for task in _within(picked, used) if gate.lets(task)]
 
     def _affords(self, link: Link, run_id: RunId, now: datetime) -> bool:
-        """Before anything is begun: at a limit the run pauses and asks, close to it it warns."""
+        """Before anything is begun: at a limit the run pauses and asks, close to it it warns.
+
+        What a dead worker's agent has done already is only verified and landed; that is no reason.
+        """
         if not self._day_budget and not self._budgeted(link, run_id):
+            return True
+        if link.row(sql.BEGINS, {"run_id": run_id}) is None:
             return True
         run = self._run(link, run_id)
         for key, weight in totals.weights(link, run, self._day_budget, now):
             if weight.share >= 1:
                 self._pause(link, run_id, f"budget: {weight.words}")
                 return False
-            granted = run.grants + 1
-            if weight.share >= totals.WARN_AT and totals.warned(link, key) < granted:
-                link.run(totals.WARNED, {"name": key, "warned": granted})
-                data = {"message": weight.words, "limit": weight.limit, "used": weight.used}
-                self._tell(link, run_id, "BUDGET_WARNING", data)
+            self._warn(link, run, key, weight)
         return True
+
+    def _warn(self, link: Link, run: Run, key: str, weight: totals.Weight) -> None:
+        """Once per grant, as soon as it is seen."""
+        granted = run.grants + 1
+        if weight.share < totals.WARN_AT or totals.warned(link, key) >= granted:
+            return
+        if link.run(totals.WARNED, {"name": key, "warned": granted}):
+            data = {"message": weight.words, "limit": weight.limit, "used": weight.used}
+            self._tell(link, run.id, "BUDGET_WARNING", data)
+
+    def _spent(self, link: Link, task: Task, events: Sequence[Event]) -> None:
+        """An agent has ended: people hear at once that a limit is near."""
+        ended = any(isinstance(event, AgentFinished) for event in events)
+        if not ended or not (self._day_budget or self._budgeted(link, task.run_id)):
+            return
+        run = self._run(link, task.run_id)
+        for key, weight in totals.weights(link, run, self._day_budget, self._now()):
+            self._warn(link, run, key, weight)
+
+    def _left(self, link: Link, run_id: RunId, now: datetime, busy: Sequence[Fields]) -> int:
+        """How many agents may be begun before a limit of attempts, those at work counted."""
+        if not self._day_budget and not self._budgeted(link, run_id):
+            return UNLIMITED
+        run, left = self._run(link, run_id), [UNLIMITED]
+        for _, weight in totals.weights(link, run, self._day_budget, now):
+            if weight.name == "attempts":
+                mine = (b["n"] for b in busy if weight.whose == "day" or b["run_id"] == run_id)
+                left.append(max(0, int(weight.limit - weight.used) - sum(mine)))
+        return min(left)
 
     def _budgeted(self, link: Link, run_id: RunId) -> bool:
         """Given when the run was submitted, so it is looked up once."""
@@ -154,7 +209,13 @@ class Claims(Writes):
             wait = f"AND NOT (stage = 'PREPARE' AND account IN ({names})) ORDER BY"
             statement = statement.replace("ORDER BY", wait)
             params.update({f"a{i}": name for i, name in enumerate(shut)})
-        return [self._from_row(link, row) for row in link.rows(statement, params)]
+        left, lacking = narrowed(link, run_id, gate.tags, gate.begin)
+        if left:
+            statement = statement.replace("ORDER BY", f"{left} ORDER BY")
+            params.update(lacking)
+        # Nobody waits for another who claims: what he looks at is as good as taken.
+        found = link.rows(statement + link.skipping, params)
+        return [self._from_row(link, row) for row in found]
 
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> Beat:
         """Extend all at once.  Fenced: a superseded or cancelled claim is not revived."""
@@ -163,7 +224,7 @@ class Claims(Writes):
             until = ms(self._now() + lease)
             lost = {
                 held.task_id
-                for held in leases
+                for held in sorted(leases, key=lambda held: held.task_id)
                 if not link.run(
                     sql.EXTEND,
                     {
@@ -190,10 +251,13 @@ class Claims(Writes):
             for row in link.rows(sql.ACTIVE):
                 if (runs and row["run_id"] not in runs) or not dead(row["holder"]):
                     continue
+                task = self._task(link, row["id"])
+                if task.lease is None or task.epoch != row["epoch"]:
+                    continue  # somebody else was quicker
                 event = LeaseExpired(
                     row["holder"], row["epoch"], counted=counted, why="its holder is dead"
                 )
-                back.append(self._write(link, self._task(link, row["id"]), (event,)).id)
+                back.append(self._write(link, task, (event,)).id)
             return back
 
         return self._db.write(work)

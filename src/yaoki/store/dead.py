@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
+from yaoki.store.database import Database, Link
 from yaoki.store.rows import Fields, instant
-from yaoki.store.sqlite import Link, SqliteDatabase
 
 ASKING = """
 SELECT t.id, t.run_id, t.name, t.n, t.doc FROM tasks t JOIN runs r ON r.id = t.run_id
@@ -43,7 +43,7 @@ class DeadLetter:
     deliveries: tuple[Delivery, ...]
 
 
-def dead_letters(database: SqliteDatabase) -> list[DeadLetter]:
+def dead_letters(database: Database) -> list[DeadLetter]:
     """Of all runs, the oldest run first."""
     with database.read() as link:
         return [_letter(link, row) for row in link.rows(ASKING) if _undelivered(row)]

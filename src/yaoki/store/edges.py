@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from yaoki.core.events import Event, Planned, RecoveryStarted, Replaced
 from yaoki.core.model import Strategy, TaskId
 from yaoki.store import statements as sql
-from yaoki.store.sqlite import Link
+from yaoki.store.database import Link
 
 REWIRING = (Planned, RecoveryStarted, Replaced)
 
@@ -38,6 +38,10 @@ def rewire(
 
 
 def _recount(link: Link, tasks: Iterable[str], ready: Mapping[str, int]) -> None:
+    """Kept first: a count that somebody else is changing is counted after he has."""
+    tasks = sorted(tasks)
+    for one in tasks:
+        link.keep(sql.TASK, {"id": one})
     link.many(sql.RECOUNT, [{"id": one} for one in tasks])
     link.many(sql.RANK_IF_READY, [{"id": one, **ready} for one in tasks])
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.events import Event
-from yaoki.core.model import Run, RunId, Spec, Spend, Task, TaskId
+from yaoki.core.events import Event, Replaced
+from yaoki.core.model import Run, RunId, Spec, Spend, State, Task, TaskId
 from yaoki.errors import NotNow, OverLimit
 from yaoki.ports import Notice
 from yaoki.store import outbox, totals
 from yaoki.store import statements as sql
 from yaoki.store.claims import Claims
+from yaoki.store.database import Link, patient
 from yaoki.store.rows import instant, ms
-from yaoki.store.sqlite import Link
 
 
 class Growing(Claims):
@@ -27,6 +27,7 @@ class Growing(Claims):
         *,
         unless: str = "",
         replaces: Mapping[str, str] | None = None,
+        retire: Sequence[TaskId] = (),
         event: str = "",
         data: Mapping[str, Any] | None = None,
         **fields: Any,
@@ -34,19 +35,31 @@ class Growing(Claims):
         """More tasks for a run, some in the place of others; all of it or nothing."""
 
         def work(link: Link) -> list[TaskId]:
-            run = self._run(link, run_id)
+            run = self._run(link, run_id, keep=True)
             if run.cancel_wanted or (unless and self._named(link, run_id, unless)):
                 return []
             if not unless:
                 # The run's own proofs and replans are no tasks of the plan, so none is counted.
                 self._refuse_tasks(self._made(link, run_id) + len(specs))
+                self._refuse_names(link, run_id, specs)
             if event:
-                self._set_run(link, run_id, fields)
                 told = {**(data or {}), "tasks": [spec.name for spec in specs]}
-                self._tell(link, run_id, event, {**told, "set": fields} if fields else told)
-            return self._grow(link, run, specs, replaces or {}, planned=False)
+                self._tell_of_run(link, run_id, event, told, fields)
+            made = self._grow(link, run, specs, replaces or {}, planned=False)
+            for old in (self._task(link, one) for one in retire):
+                if old.held or old.state is State.ESCALATED:
+                    self._write(link, old, (Replaced(made[0], "what came later takes its place"),))
+            return made
 
         return self._db.write(work)
+
+    def _refuse_names(self, link: Link, run_id: RunId, specs: Sequence[Spec]) -> None:
+        """Somebody else may have taken a name since it was looked up."""
+        taken = self._ids_by_name(link, run_id)
+        twice = next((spec.name for spec in specs if spec.name in taken), "")
+        if twice:
+            words = f"run {run_id} has a task {twice!r} already: {taken[twice]}"
+            raise NotNow(words, hint=f"yaoki status {run_id}")
 
     def _refuse_tasks(self, tasks: int) -> None:
         if tasks > self._pending_tasks_max:
@@ -74,14 +87,17 @@ class Growing(Claims):
 
     # -------------------------------------------------------------- what rests for a decision
 
+    @patient
     def held(self, run_id: RunId) -> list[Task]:
         with self._db.read() as link:
             return [self._from_row(link, r) for r in link.rows(sql.HELD, {"run_id": run_id})]
 
+    @patient
     def undo_wanted(self, run_id: RunId) -> list[Task]:
         with self._db.read() as link:
             return [self._from_row(link, r) for r in link.rows(sql.UNDO_WANTED, {"run_id": run_id})]
 
+    @patient
     def fills(self, run_id: RunId) -> list[tuple[Task, datetime]]:
         """Open plan tasks that can start and have a deadline, with the instant it passes."""
         with self._db.read() as link:
@@ -96,21 +112,50 @@ class Growing(Claims):
 
     # -------------------------------------------------------------- pauses
 
-    def pause(self, run_id: RunId, why: str) -> None:
-        self._db.write(lambda link: self._pause(link, run_id, why))
+    def pause(
+        self,
+        run_id: RunId,
+        why: str,
+        *,
+        event: str = "",
+        data: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        """What led to it is told and kept in the same transaction, or not at all."""
+
+        def work(link: Link) -> None:
+            run = self._run(link, run_id, keep=True)
+            if run.paused or run.summed_at is not None:
+                return
+            if event:
+                self._tell_of_run(link, run_id, event, data or {}, fields)
+            self._pause(link, run_id, why)
+
+        self._db.write(work)
+
+    def _tell_of_run(
+        self,
+        link: Link,
+        run_id: RunId,
+        event: str,
+        data: Mapping[str, Any],
+        fields: Mapping[str, Any],
+    ) -> None:
+        self._set_run(link, run_id, fields)
+        self._tell(link, run_id, event, {**data, "set": fields} if fields else data)
 
     def unpause(self, run_id: RunId, words: str) -> Run:
         """A person says go: of a budget, as much again is granted."""
 
         def work(link: Link) -> Run:
-            run = self._run(link, run_id)
+            run = self._run(link, run_id, keep=True)
             if not run.paused:
                 raise NotNow(f"run {run.id} is not paused", hint=f"yaoki status {run.id}")
             fields: dict[str, Any] = {"paused": ""}
             if run.paused.startswith("budget"):
                 fields["grants"] = run.grants + 1
             if run.paused.startswith("failure"):
-                fields["failures_in_row"] = 0
+                fields |= {"failures_in_row": 0, "acknowledged": run.iteration or 1}
             self._set_run(link, run_id, fields)
             data = {"was": run.paused, "words": words, "set": fields}
             self._tell(link, run_id, "RUN_RESUMED", data)
@@ -120,6 +165,7 @@ class Growing(Claims):
 
     # -------------------------------------------------------------- spending
 
+    @patient
     def spent(self, run_id: RunId) -> Spend:
         """What the agents of a run used up so far."""
         with self._db.read() as link:
@@ -127,6 +173,7 @@ class Growing(Claims):
 
     # -------------------------------------------------------------- notices
 
+    @patient
     def take_notices(self, limit: int = 20) -> list[Notice]:
         """What is due, marked as being sent."""
         with self._db.read() as link:
@@ -164,6 +211,7 @@ class Growing(Claims):
 
         self._db.write(work)
 
+    @patient
     def notices_waiting(self) -> int:
         with self._db.read() as link:
             row = link.row(outbox.WAITING)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 from yaoki.errors import StoreBroken, StoreNewer
-from yaoki.store.sqlite import IDENTITY, TABLES, Link, SqliteDatabase
+from yaoki.store.database import Link, Result
+from yaoki.store.sqlite import SqliteDatabase
 
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
@@ -25,14 +27,29 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
+class Migrated(Protocol):
+    """What a database says of itself to be migrated."""
+
+    tables: str
+    own_schema: Sequence[str]
+
+    @property
+    def where(self) -> str: ...
+
+    def write(self, work: Callable[[Link], Result]) -> Result: ...
+    def schema(self, sql: str) -> str:
+        """A migration in the words of this database."""
+
+
 def migrate(
-    database: SqliteDatabase, backups: Path, known: Sequence[tuple[int, str]] | None = None
+    database: Migrated,
+    backups: Path | None = None,
+    known: Sequence[tuple[int, str]] | None = None,
 ) -> int:
     """Bring the store to the newest version; returns the version it had before."""
     known = known or migrations()
     last = known[-1][0]
-    database.write(lambda link: _refuse_foreign(link, database.path))
-    before = database.write(_current)
+    before = database.write(lambda link: version_of(link, database))
     steps = [(number, sql) for number, sql in known if number > before]
     if before > last:
         raise StoreNewer(
@@ -41,41 +58,43 @@ def migrate(
         )
     if not steps:
         return before
-    if before > 0:
+    if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
         backups.mkdir(parents=True, exist_ok=True)
         database.backup(backups / f"before-v{last}.db")
-    database.write(lambda link: _apply(link, steps))
+    database.write(lambda link: _apply(link, database, steps))
     return before
 
 
-def _refuse_foreign(link: Link, path: Path) -> None:
-    """A database that holds tables but not ours belongs to somebody else."""
-    names = {row["name"] for row in link.rows(TABLES)}
-    if names and "schema_version" not in names:
+def version_of(link: Link, database: Migrated) -> int:
+    """0 when there is no store yet; a database that holds only other tables is somebody else's."""
+    names = {row["name"] for row in link.rows(database.tables)}
+    if not names:
+        return 0
+    if "schema_version" not in names:
         raise StoreBroken(
-            f"{path} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
-            hint="name another file under [store] url in yaoki.toml",
+            f"{database.where} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
+            hint="name another one under [store] url in yaoki.toml",
         )
-
-
-def _current(link: Link) -> int:
-    link.run(VERSION_TABLE)
     row = link.row("SELECT max(version) AS version FROM schema_version")
     return int(row["version"] or 0) if row else 0
 
 
-def _apply(link: Link, steps: list[tuple[int, str]]) -> None:
+def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]]) -> None:
     """All steps in one transaction: a crash leaves the old version whole.
 
     Another process may have migrated while this one waited for its turn.
     """
-    done = _current(link)
+    link.hold("migrate")
+    done = version_of(link, database)
+    link.run(VERSION_TABLE)
     for number, sql in steps:
         if number <= done:
             continue
-        for statement in statements(sql.replace("{{identity}}", IDENTITY)):
+        for statement in statements(database.schema(sql)):
             link.run(statement)
         link.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
+    for statement in database.own_schema:
+        link.run(statement)
 
 
 def statements(sql: str) -> list[str]:

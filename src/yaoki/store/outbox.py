@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.ports import Notice
+from yaoki.store.database import Link
 from yaoki.store.rows import Fields, instant, ms
-from yaoki.store.sqlite import Link
 
 # The line of the journal that a notice tells of, and the sort of notice it is.
 NOTICED: Mapping[str, str] = {
@@ -120,7 +120,7 @@ def notice_of(row: Fields) -> Notice:
 
 def take(link: Link, now: datetime, limit: int) -> list[Notice]:
     """What is due, marked as being sent: two workers do not send the same at the same time."""
-    rows: Sequence[Fields] = link.rows(DUE, {"now": ms(now), "limit": limit})
+    rows: Sequence[Fields] = link.rows(DUE + link.skipping, {"now": ms(now), "limit": limit})
     for row in rows:
         link.run(TAKE, {"id": row["id"], "due_ms": ms(now + SENDING)})
     found = [link.row(ONE, {"id": row["id"]}) for row in rows]

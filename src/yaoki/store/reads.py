@@ -13,13 +13,11 @@ from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, 
 from yaoki.core.wire import event_from_data, from_data, spec_from_data
 from yaoki.errors import Unknown
 from yaoki.ports import Account, Entry, Row
-from yaoki.store import accounts, examine
+from yaoki.store import accounts
 from yaoki.store import statements as sql
-from yaoki.store.backups import Backups
-from yaoki.store.places import Places
+from yaoki.store.database import Database, Link, patient
 from yaoki.store.rows import Fields, entry_of, instant, run_of, screen_row, task_of
-from yaoki.store.sqlite import Link, SqliteDatabase, told
-from yaoki.store.witness import Witness
+from yaoki.store.safety import safety_of
 
 SPECS_KEPT = 4096
 
@@ -27,21 +25,24 @@ SPECS_KEPT = 4096
 class Reads:
     """Readers; `SqlStore` adds the writers."""
 
-    def __init__(self, database: SqliteDatabase, *, backups_kept: int = 5) -> None:
+    def __init__(self, database: Database, *, backups_kept: int = 5) -> None:
         self._db = database
-        self.backups = Backups(database, keep=backups_kept)
+        self._safety = safety_of(database, backups_kept=backups_kept)
+        self.backups = self._safety.backups
         self._specs: dict[str, Spec] = {}
         self._catalogues: dict[str, Catalogue] = {}
 
     @property
-    def database(self) -> SqliteDatabase:
+    def database(self) -> Database:
         """What lies beneath; for measurements and tests."""
         return self._db
 
     # -------------------------------------------------------------- inside a transaction
 
-    def _run(self, link: Link, run_id: str) -> Run:
-        row = link.row("SELECT * FROM runs WHERE id = :id", {"id": run_id})
+    def _run(self, link: Link, run_id: str, *, keep: bool = False) -> Run:
+        """`keep` it when something of the run is decided by what it says."""
+        end = link.keeping if keep else ""
+        row = link.row(f"SELECT * FROM runs WHERE id = :id{end}", {"id": run_id})
         if row is None:
             raise Unknown(f"there is no run {run_id}", hint="yaoki status")
         return run_of(row)
@@ -54,7 +55,8 @@ class Reads:
         return kept
 
     def _task(self, link: Link, task_id: str) -> Task:
-        row = link.row(sql.TASK, {"id": task_id})
+        """In a writing transaction nobody else changes it until we commit."""
+        row = link.row(sql.TASK + link.keeping, {"id": task_id})
         if row is None:
             raise Unknown(f"there is no task {task_id}", hint="yaoki status")
         return self._from_row(link, row)
@@ -84,28 +86,34 @@ class Reads:
         return {row["name"]: TaskId(row["id"]) for row in rows}
 
     def _done_among(self, link: Link, ids: set[TaskId]) -> set[TaskId]:
-        rows = (link.row(sql.TASK, {"id": task_id}) for task_id in ids)
+        # Kept, for a need that is done meanwhile would not know of who waits for it from now on.
+        rows = (link.row(sql.TASK + link.keeping, {"id": task_id}) for task_id in sorted(ids))
         return {TaskId(row["id"]) for row in rows if row and _settled(row)}
 
     # -------------------------------------------------------------- public
 
+    @patient
     def run(self, run_id: str) -> Run:
         with self._db.read() as link:
             return self._run(link, run_id)
 
+    @patient
     def runs(self) -> list[Run]:
         with self._db.read() as link:
             return [run_of(r) for r in link.rows("SELECT * FROM runs ORDER BY created_ms, id")]
 
+    @patient
     def task(self, task_id: str) -> Task:
         with self._db.read() as link:
             return self._task(link, task_id)
 
+    @patient
     def rows(self, run_id: RunId) -> list[Row]:
         with self._db.read() as link:
             found = link.rows("SELECT * FROM tasks WHERE run_id = :id ORDER BY n", {"id": run_id})
             return [screen_row(row) for row in found]
 
+    @patient
     def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]:
         with self._db.read() as link:
             ids = link.rows("SELECT id FROM tasks WHERE run_id = :id ORDER BY n", {"id": run_id})
@@ -114,15 +122,18 @@ class Reads:
                 found[TaskId(row["task_id"])].append(TaskId(row["need_id"]))
             return {task_id: tuple(wanted) for task_id, wanted in found.items()}
 
+    @patient
     def tally(self, run_id: RunId) -> dict[tuple[State, bool], int]:
         with self._db.read() as link:
             rows = link.rows(sql.TALLY, {"run_id": run_id})
             return {(State(r["state"]), bool(r["required"])): r["n"] for r in rows}
 
+    @patient
     def resting(self, run_id: RunId) -> bool:
         with self._db.read() as link:
             return link.row(sql.RESTLESS, {"run_id": run_id}) is None
 
+    @patient
     def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None:
         with self._db.read() as link:
             found = [
@@ -132,46 +143,47 @@ class Reads:
             ]
             return instant(min(found)) if found else None
 
+    @patient
     def journal(
         self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
     ) -> list[Entry]:
+        if not task_id:
+            self._db.settle()
         with self._db.read() as link:
             params = {"run_id": run_id, "task_id": task_id, "after": after, "limit": limit}
             statement = sql.JOURNAL_OF_TASK if task_id else sql.JOURNAL
             return [entry_of(row) for row in link.rows(statement, params)]
 
+    @patient
     def cursor(self) -> int:
         """Where the journal ends now; follow it from here."""
+        self._db.settle()
         with self._db.read() as link:
             row = link.row("SELECT max(seq) AS seq FROM journal")
             return int(row["seq"] or 0) if row else 0
 
     def integrity(self) -> list[str]:
         """What is wrong with the file; nothing when it is whole.  The next opening repairs it."""
-        places = Places(self._db.path)
-        with told(places.path):
-            wrong = examine.thorough(places, Witness(places.journal))
-            if wrong:
-                places.suspect.touch()
-        return [wrong] if wrong else []
+        return self._safety.integrity()
 
     def unwitnessed(self) -> list[int]:
         """Lines that the journal file lacks."""
-        places = Places(self._db.path)
-        with told(places.path):
-            return examine.unwitnessed(places, Witness(places.journal))
+        return self._safety.unwitnessed()
 
+    @patient
     def cancel_wanted(self) -> frozenset[TaskId]:
         """The tasks at work that a person wants cancelled."""
         with self._db.read() as link:
             return frozenset(TaskId(row["id"]) for row in link.rows(sql.WANTED_CANCELLED))
 
+    @patient
     def accounts(self) -> list[Account]:
         """Those that were told to wait, the longest wait last."""
         with self._db.read() as link:
             rows = link.rows(f"{accounts.SELECT} ORDER BY a.until_ms")
             return [accounts.account_row(row) for row in rows]
 
+    @patient
     def baseline(self, commit: str, command: str) -> Finding | None:
         with self._db.read() as link:
             row = link.row(sql.BASELINE, {"commit_id": commit, "command": command})
@@ -180,6 +192,7 @@ class Reads:
     def version(self) -> int:
         return self._db.version()
 
+    @patient
     def audit(self, run_id: RunId) -> list[str]:
         """Where the journal does not fold to the row, or the count of open needs is wrong."""
         with self._db.read() as link:

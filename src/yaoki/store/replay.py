@@ -17,12 +17,12 @@ from yaoki.core.wire import event_from_data, from_data
 from yaoki.errors import Unknown
 from yaoki.store import statements as sql
 from yaoki.store.applies import CHANGING
+from yaoki.store.database import Link
 from yaoki.store.lines import UNAPPLIED
 from yaoki.store.outbox import post
 from yaoki.store.retention import RUN_ARCHIVED, drop_run
 from yaoki.store.rows import dumps, instant
 from yaoki.store.sql import SqlStore
-from yaoki.store.sqlite import Link
 
 Line = Mapping[str, Any]
 AT_ONCE = 2000

@@ -14,9 +14,9 @@ from typing import Any
 from yaoki.core.model import RunId
 from yaoki.core.retention import Life
 from yaoki.store import statements as sql
+from yaoki.store.database import Database, Link
 from yaoki.store.rows import Fields, dumps, instant, ms
-from yaoki.store.sqlite import Link, SqliteDatabase
-from yaoki.store.totals import of_run
+from yaoki.store.totals import PARTS, of_run
 
 RUN_ARCHIVED = "RUN_ARCHIVED"
 
@@ -43,9 +43,11 @@ OPEN: Mapping[str, str] = {
 # What belongs to one run, in an order in which it may go: nothing points to what went before.
 OWNED: Mapping[str, str] = {
     "needs": "task_id IN (SELECT id FROM tasks WHERE run_id = :id)",
+    "leased_ports": "task_id IN (SELECT id FROM tasks WHERE run_id = :id)",
+    "run_tags": "run_id = :id",
     "tasks": "run_id = :id",
     "outbox": "run_id = :id",
-    "totals": "name = :total",
+    "totals": PARTS,
     "runs": "id = :id",
 }
 DROP_LINES = f"DELETE FROM journal WHERE run_id = :id AND event <> '{RUN_ARCHIVED}'"
@@ -57,7 +59,7 @@ AND event = '{RUN_ARCHIVED}' ORDER BY seq
 LAST_CHARACTER = "\U0010ffff"
 
 
-def lives(database: SqliteDatabase) -> list[Life]:
+def lives(database: Database) -> list[Life]:
     """Every run, oldest first."""
     with database.read() as link:
         return [_life(row) for row in link.rows(LIVES, {"id": ""})]
@@ -81,17 +83,17 @@ def last_line(link: Link, run_id: str) -> int:
     return int(row["seq"] or 0) if row else 0
 
 
-def rows_of(database: SqliteDatabase, run_id: str) -> list[tuple[str, dict[str, Any]]]:
+def rows_of(database: Database, run_id: str) -> list[tuple[str, dict[str, Any]]]:
     """Every row that belongs to a run, with the table it stands in, but for the journal."""
     with database.read() as link:
         return [
-            (table, dict(zip(row.keys(), row, strict=True)))
+            (table, dict(row))
             for table, where in OWNED.items()
             for row in link.rows(f"SELECT * FROM {table} WHERE {where}", _named(run_id))
         ]
 
 
-def bytes_of(database: SqliteDatabase, run_id: str) -> int:
+def bytes_of(database: Database, run_id: str) -> int:
     """How much the run's journal holds, about."""
     with database.read() as link:
         words = "SELECT sum(length(data)) AS n FROM journal WHERE run_id = :id"
@@ -100,7 +102,7 @@ def bytes_of(database: SqliteDatabase, run_id: str) -> int:
 
 
 def forget(
-    database: SqliteDatabase,
+    database: Database,
     run_id: str,
     now: datetime,
     *,
@@ -113,6 +115,8 @@ def forget(
     """
 
     def work(link: Link) -> bool:
+        # A line that comes between the look and the deletion would be in neither place.
+        link.alone("journal")
         row = link.row(LIVES, {"id": run_id})
         if row is None or not row["summed_ms"] or _open(row) or last_line(link, run_id) != last:
             return False
@@ -131,7 +135,7 @@ def drop_run(link: Link, run_id: str) -> None:
     link.run(DROP_LINES, {"id": run_id})
 
 
-def archived(database: SqliteDatabase, text: str) -> dict[str, str]:
+def archived(database: Database, text: str) -> dict[str, str]:
     """The files of archived runs whose id begins so, by id."""
     with database.read() as link:
         found = link.rows(ARCHIVED, {"text": text, "end": text + LAST_CHARACTER})
@@ -139,4 +143,4 @@ def archived(database: SqliteDatabase, text: str) -> dict[str, str]:
 
 
 def _named(run_id: str) -> dict[str, str]:
-    return {"id": run_id, "total": of_run(run_id)}
+    return {"id": run_id, "name": of_run(run_id)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -13,11 +14,13 @@ from yaoki.core.model import (
     Run,
     RunId,
     Spec,
+    Spend,
     Stage,
     State,
     Task,
     TaskId,
 )
+from yaoki.core.tags import joined
 from yaoki.core.wire import from_data, part_from_data, part_to_data, to_data
 from yaoki.ports import Entry, Row
 
@@ -37,6 +40,7 @@ DOC = (
     "take_over",
     "recall_wanted",
     "session",
+    "began_at",
     "lineage",
     "rerun",
     "blame",
@@ -57,6 +61,7 @@ class Fields(Protocol):
     """A row of whichever database: values by column name."""
 
     def __getitem__(self, key: str, /) -> Any: ...
+    def keys(self) -> Iterable[str]: ...
 
 
 def ms(instant: datetime | None) -> int:
@@ -115,6 +120,7 @@ def new_task_params(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
         "open_needs": open_needs,
         "parent": task.parent,
         "phase": task.spec.phase,
+        "tags": joined(task.spec.tags),
     }
 
 
@@ -193,6 +199,9 @@ def screen_row(row: Fields) -> Row:
         held=bool(row["held"]),
         phase=row["phase"],
         account=row["account"],
+        tags=row["tags"],
+        session=data.get("session", ""),
+        spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else Spend(),
     )
 
 
@@ -235,6 +244,7 @@ def run_of(row: Fields) -> Run:
         iteration=row["iteration"],
         failures_in_row=row["failures_in_row"],
         grants=row["grants"],
+        acknowledged=row["acknowledged"],
         **part_from_data(Run, RUN_DOC, json.loads(row["doc"])),
     )
 

@@ -11,15 +11,18 @@ from typing import Any
 
 from yaoki.core.events import Cancelled, CancelRequested, Event
 from yaoki.core.model import Finding, Lease, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.status import Tally
 from yaoki.core.wire import to_data
 from yaoki.errors import LeaseLost, NotNow, OverLimit
 from yaoki.store import statements as sql
+from yaoki.store.database import Link
 from yaoki.store.growing import Growing
-from yaoki.store.rows import dumps
-from yaoki.store.sqlite import Link
+from yaoki.store.ports_leased import LeasedPorts
+from yaoki.store.rows import dumps, ms
+from yaoki.store.workers import Workers
 
 
-class SqlStore(Growing):
+class SqlStore(Workers, LeasedPorts, Growing):
     """Submitting, recording and cancelling; claims, writes and reads stand on the floors below."""
 
     # -------------------------------------------------------------- submit
@@ -28,6 +31,7 @@ class SqlStore(Growing):
         """A run with all its tasks, or nothing at all."""
 
         def work(link: Link) -> list[TaskId]:
+            link.hold("submit")
             self._refuse_runs(link)
             self._refuse_tasks(len(specs))
             self._open_run(link, run)
@@ -66,7 +70,10 @@ class SqlStore(Growing):
             if held is None or held.epoch != lease.epoch or held.holder != lease.holder:
                 self._refused(link, task, lease)
                 return None
-            return self._write(link, task, decide(task))
+            events = decide(task)
+            after = self._write(link, task, events)
+            self._spent(link, task, events)
+            return after
 
         task = self._db.write(work)
         if task is None:
@@ -114,13 +121,13 @@ class SqlStore(Growing):
         """
 
         def work(link: Link) -> list[TaskId]:
-            self._run(link, run_id)
+            self._run(link, run_id, keep=True)
             wish = {"cancel_wanted": 1}
             self._set_run(link, run_id, wish)
             self._tell(link, run_id, "CANCEL_REQUESTED", {"why": why, "set": wish})
             open_rows = link.rows(
                 "SELECT * FROM tasks WHERE run_id = :id"
-                " AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n",
+                f" AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n{link.keeping}",
                 {"id": run_id},
             )
             # Everything ends, so nobody is blocked by anybody.
@@ -154,16 +161,38 @@ class SqlStore(Growing):
         params = {"commit_id": commit, "command": command, "finding": dumps(to_data(finding))}
         self._db.write(lambda link: link.run(sql.KEEP_BASELINE, params))
 
+    def _goes_on(self, link: Link, run: Run) -> bool:
+        """Summed up once, by whichever process sees the end first, and only at its end."""
+        restless = link.row(sql.RESTLESS, {"run_id": run.id}) is not None
+        return run.summed_at is not None or restless
+
     def update_run(self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any) -> Run:
         """Tell something of the run and keep it; `fields` are columns that change later."""
 
         def work(link: Link) -> Run:
-            run = self._run(link, run_id)
-            if fields.get("summed_ms") and run.summed_at is not None:
-                # Summed up once, by whichever process sees the end first.
+            run = self._run(link, run_id, keep=True)
+            if fields.get("summed_ms") and self._goes_on(link, run):
                 return run
             self._set_run(link, run_id, fields)
             self._tell(link, run_id, event, {**data, "set": fields} if fields else data)
             return self._run(link, run_id)
 
         return self._db.write(work)
+
+    def sum_up(self, run_id: RunId, tell: Callable[[Tally], Mapping[str, Any] | None]) -> None:
+        """The end of a run, told of its tasks as they stand in this very transaction.
+
+        Nothing happens when it goes on, was summed up before, or `tell` says that it is no end.
+        """
+
+        def work(link: Link) -> None:
+            run = self._run(link, run_id, keep=True)
+            rows = link.rows(sql.TALLY, {"run_id": run_id})
+            tally = {(State(r["state"]), bool(r["required"])): r["n"] for r in rows}
+            data = None if self._goes_on(link, run) else tell(tally)
+            if data is not None:
+                fields = {"summed_ms": ms(self._now())}
+                self._set_run(link, run_id, fields)
+                self._tell(link, run_id, "FINAL_SUMMARY", {**data, "set": fields})
+
+        self._db.write(work)

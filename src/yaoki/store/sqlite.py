@@ -13,26 +13,27 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from yaoki.errors import StoreBroken, StoreError, StoreFull
+from yaoki.store.database import Link, Params, Result
 from yaoki.store.places import Places
 from yaoki.store.witness import Witness
 
-Result = TypeVar("Result")
-Params = Mapping[str, Any]
-IDENTITY = "INTEGER PRIMARY KEY AUTOINCREMENT"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 BATCH_MAX = 512
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class Link:
-    """An open connection, inside a transaction or for reading."""
+class SqliteLink:
+    """An open connection, inside a transaction or for reading.  One writes at a time: no locks."""
+
+    keeping = skipping = shard = ""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -51,6 +52,15 @@ class Link:
     def many(self, sql: str, params: Sequence[Params]) -> None:
         self._connection.executemany(sql, params)
 
+    def keep(self, sql: str, params: Params | None = None) -> None:
+        pass
+
+    def hold(self, name: str) -> None:
+        pass
+
+    def alone(self, table: str) -> None:
+        pass
+
 
 @dataclass(slots=True)
 class _Request(Generic[Result]):
@@ -62,6 +72,9 @@ class _Request(Generic[Result]):
 
 class SqliteDatabase:
     """Opened once per process.  `write` and `read` may be called from any thread."""
+
+    tables = TABLES
+    own_schema: Sequence[str] = ()
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
@@ -90,6 +103,13 @@ class SqliteDatabase:
             self._reader.execute("PRAGMA query_only = ON")
             # All went well: from here on `close` closes them.
             opened.pop_all()
+
+    def schema(self, sql: str) -> str:
+        return sql.replace("{{identity}}", "INTEGER PRIMARY KEY AUTOINCREMENT")
+
+    @property
+    def where(self) -> str:
+        return str(self.path)
 
     @property
     def waiting(self) -> int:
@@ -166,7 +186,7 @@ class SqliteDatabase:
         """One caller's work under a savepoint: its failure is its own."""
         self._writer.execute("SAVEPOINT one")
         try:
-            request.result = request.work(Link(self._writer))
+            request.result = request.work(SqliteLink(self._writer))
         except sqlite3.IntegrityError as error:
             # What one caller may not store is no trouble of its neighbours.
             self._writer.execute("ROLLBACK TO one")
@@ -192,7 +212,7 @@ class SqliteDatabase:
         with self._reading, told(self.path):
             self._reader.execute("BEGIN")
             try:
-                yield Link(self._reader)
+                yield SqliteLink(self._reader)
             finally:
                 self._reader.execute("COMMIT")
 
@@ -213,6 +233,15 @@ class SqliteDatabase:
         with self._reading, told(self.path):
             found: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
             return found
+
+    def patiently(self, look: Callable[[], Result]) -> Result:
+        return look()
+
+    def settle(self) -> None:
+        """Lines are numbered in the order of their commits."""
+
+    def offset(self) -> timedelta:
+        return timedelta(0)
 
     def backup(self, target: Path) -> None:
         """A whole copy of the committed state, made while others read and write."""

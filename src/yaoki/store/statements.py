@@ -12,10 +12,10 @@ VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_w
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc, account, held, undo_wanted, parent, phase)
+                   landed, doc, account, held, undo_wanted, parent, phase, tags)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase)
+        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags)
 """
 
 UPDATE_TASK = """
@@ -58,7 +58,8 @@ UPDATE outbox SET sent_ms = :at_ms WHERE id = (
 """
 
 TASKS_MADE = """
-UPDATE runs SET tasks_made = max(tasks_made, :n), summed_ms = NULL WHERE id = :id
+UPDATE runs SET tasks_made = CASE WHEN tasks_made < :n THEN :n ELSE tasks_made END,
+                summed_ms = NULL WHERE id = :id
 """
 
 # A task that is done opens its dependents; one taken back closes them again.
@@ -67,6 +68,11 @@ UPDATE tasks SET open_needs = open_needs + :change,
                  rank = CASE WHEN open_needs + :change = 0
                              THEN :now - priority * :ageing_ms ELSE rank END
 WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id)
+"""
+
+# In one order for everybody, so that two tasks that end at once do not wait for each other.
+DEPENDENTS_IN_ORDER = """
+SELECT id FROM tasks WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id) ORDER BY id
 """
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
@@ -79,6 +85,13 @@ READY = """
 SELECT * FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND due_ms <= :now
 ORDER BY rank, n LIMIT :limit
+"""
+
+# Would a claim start an agent?
+BEGINS = """
+SELECT 1 AS found FROM tasks
+WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
+  AND stage = 'PREPARE' AND kind NOT IN ('check', 'group') LIMIT 1
 """
 
 WISHED = """
@@ -217,4 +230,8 @@ BASELINE = "SELECT finding FROM baselines WHERE commit_id = :commit_id AND comma
 KEEP_BASELINE = """
 INSERT INTO baselines (commit_id, command, finding) VALUES (:commit_id, :command, :finding)
 ON CONFLICT (commit_id, command) DO NOTHING
+"""
+
+KEEP_TAGS = """
+INSERT INTO run_tags (run_id, tags) VALUES (:run_id, :tags) ON CONFLICT (run_id, tags) DO NOTHING
 """

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from yaoki.core.events import AgentFinished, Event
 from yaoki.core.model import Run, Spend, Task
+from yaoki.store.database import Link
 from yaoki.store.rows import Fields, ms
-from yaoki.store.sqlite import Link
 
 ADD = """
 INSERT INTO totals (name, money, tokens, seconds, attempts, unknown)
@@ -19,8 +19,18 @@ ON CONFLICT (name) DO UPDATE SET
     seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + 1,
     unknown = totals.unknown + excluded.unknown
 """
-TOTAL = "SELECT * FROM totals WHERE name = :name"
-WARNED = "UPDATE totals SET warned = :warned WHERE name = :name"
+# One row, or one per shard where many add to it at once; `warned` stands in the first of them.
+PARTS = "(name = :name OR (name > :name || '#' AND name < :name || '$'))"
+TOTAL = f"""
+SELECT sum(money) AS money, sum(tokens) AS tokens, sum(seconds) AS seconds,
+       sum(attempts) AS attempts, sum(unknown) AS unknown, max(warned) AS warned
+FROM totals WHERE {PARTS}
+"""
+# Only one of those who see the share at once tells of it.
+WARNED = """
+INSERT INTO totals (name, warned) VALUES (:name, :warned)
+ON CONFLICT (name) DO UPDATE SET warned = excluded.warned WHERE totals.warned < excluded.warned
+"""
 WARN_AT = 0.8
 
 
@@ -43,13 +53,16 @@ def spend(link: Link, task: Task, events: Sequence[Event], now: datetime) -> Non
                 "seconds": used.seconds,
                 "unknown": used.unknown,
             }
-            link.many(ADD, [{"name": n, **row} for n in (of_run(task.run_id), of_day(now))])
+            names = (f"{n}{link.shard}" for n in (of_run(task.run_id), of_day(now)))
+            link.many(ADD, [{"name": name, **row} for name in names])
 
 
 def spent(row: Fields | None) -> Spend:
-    if row is None:
+    if row is None or row["attempts"] is None:
         return Spend()
-    return Spend(row["money"], row["tokens"], row["seconds"], row["attempts"], row["unknown"])
+    whole = (int(row[name]) for name in ("tokens", "attempts", "unknown"))
+    tokens, attempts, unknown = whole
+    return Spend(float(row["money"]), tokens, float(row["seconds"]), attempts, unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +108,4 @@ def _measured(name: str, used: Spend, run: Run, now: datetime) -> float:
 
 def warned(link: Link, key: str) -> int:
     row = link.row(TOTAL, {"name": key})
-    return int(row["warned"]) if row else 0
+    return int(row["warned"] or 0) if row else 0

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.events import (
+    Answered,
     Blamed,
     Event,
     Planned,
@@ -24,9 +25,10 @@ from yaoki.core.wire import event_to_data
 from yaoki.ports import Clock
 from yaoki.store import statements as sql
 from yaoki.store.applies import Applies
+from yaoki.store.clock import StoreClock
+from yaoki.store.database import Database, Link
 from yaoki.store.outbox import NOTICED, Posting, post
 from yaoki.store.rows import dumps, ms
-from yaoki.store.sqlite import Link, SqliteDatabase
 
 TOLD_MAX = 100
 
@@ -36,7 +38,7 @@ class Writes(Applies):
 
     def __init__(
         self,
-        database: SqliteDatabase,
+        database: Database,
         clock: Clock,
         *,
         pending_runs_max: int = 20,
@@ -51,14 +53,15 @@ class Writes(Applies):
         self._posting = posting or Posting()
         self._day_budget = day_budget or {}
         self._budgets: dict[str, bool] = {}
-        self._clock = clock
+        # Whoever writes a date that the store compares must take it from here.
+        self.clock = StoreClock(clock, database)
         self._pending_runs_max = pending_runs_max
         self._pending_tasks_max = pending_tasks_max
         self._max_in_progress = max_in_progress
 
     def _now(self) -> datetime:
         """The store's clock, in whole milliseconds, as rows keep it."""
-        now = self._clock.now()
+        now = self.clock.now()
         return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
     def _write(
@@ -68,7 +71,7 @@ class Writes(Applies):
         now = self._now()
         for event in events:
             if isinstance(event, Planned) and event.specs:
-                run = self._run(link, before.run_id)
+                run = self._run(link, before.run_id, keep=True)
                 self._grow(link, run, event.specs, event.replaces, planned=True)
         after = self._apply(link, before, events, now)
         self._keep(link, self._entries(link, before, events, ms(now)))
@@ -87,6 +90,8 @@ class Writes(Applies):
         """What an event of one task means for the run and for other tasks."""
         for event in events:
             match event:
+                case Answered() | UndoRequested():
+                    self._reopen(link, task.run_id)
                 case Blamed(culprit=culprit, failure=failure):
                     guilty = self._task(link, culprit)
                     if guilty.state is State.DONE:
@@ -104,9 +109,16 @@ class Writes(Applies):
                 case _:
                     pass
 
+    def _reopen(self, link: Link, run_id: str) -> None:
+        """A run that was summed up goes on; it will be summed up again."""
+        if self._run(link, run_id, keep=True).summed_at is not None:
+            fields = {"summed_ms": None}
+            self._set_run(link, run_id, fields)
+            self._tell(link, run_id, "RUN_REOPENED", {"set": fields})
+
     def _pause(self, link: Link, run_id: str, why: str) -> None:
         """Nothing new is begun; what is at work goes on to its end."""
-        if self._run(link, run_id).paused:
+        if self._run(link, run_id, keep=True).paused:
             return
         fields = {"paused": why}
         self._set_run(link, run_id, fields)

@@ -5,9 +5,20 @@ from __future__ import annotations
 from yaoki.system.children import Child
 from yaoki.system.clock import SystemClock
 from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
+from yaoki.system.daemon import Daemon, Running
 from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
-from yaoki.system.machine import alive, birth, boot_id, holder_dead, holder_name, machine_id
+from yaoki.system.machine import (
+    alive,
+    birth,
+    boot_id,
+    holder_dead,
+    holder_name,
+    machine_id,
+    node,
+)
 from yaoki.system.processes import ShimProcesses
+from yaoki.system.ranges import PortFiles
+from yaoki.system.sandbox import Sandbox, SandboxedProcesses
 from yaoki.system.sweep import MARK
 
 __all__ = [
@@ -15,6 +26,11 @@ __all__ = [
     "OUTPUT_BYTES_MAX",
     "Child",
     "Completed",
+    "Daemon",
+    "PortFiles",
+    "Running",
+    "Sandbox",
+    "SandboxedProcesses",
     "ShimProcesses",
     "SystemClock",
     "alive",
@@ -25,6 +41,7 @@ __all__ = [
     "holder_name",
     "machine_id",
     "memory_free",
+    "node",
     "run",
     "state_home",
     "write_atomically",

@@ -27,6 +27,11 @@ def machine_id() -> str:
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 
 
+def node() -> str:
+    """What people call this machine."""
+    return platform.node() or "this machine"
+
+
 def _raw_machine_id() -> str:
     for file in MACHINE_FILES:
         if file.is_file() and (text := file.read_text(encoding="ascii").strip()):

@@ -15,6 +15,7 @@ from yaoki.views.plans import PlanView, TaskBound, plan_view
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import RunView, TaskView, in_need, row_of, run_view, waiting_for
 from yaoki.views.why import Decision, Explanation, Try, explain
+from yaoki.views.workers import lacking, worker_lines, workers_document
 
 __all__ = [
     "SCHEMA",
@@ -30,6 +31,7 @@ __all__ = [
     "explanation_document",
     "failure_words",
     "in_need",
+    "lacking",
     "plan_document",
     "plan_view",
     "row_of",
@@ -39,4 +41,6 @@ __all__ = [
     "status_schema",
     "told",
     "waiting_for",
+    "worker_lines",
+    "workers_document",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import Reason, Stage, State
+from yaoki.core.model import Reason, Spend, Stage, State
 from yaoki.core.status import Status
 from yaoki.ports import Entry
 from yaoki.views.plans import PlanView, TaskBound
@@ -49,6 +49,7 @@ def _run(view: RunView) -> Document:
         "iteration": run.iteration or None,
         "merged": run.merged or None,
         "counts": dict(view.counts),
+        **_spent(view.spent),
     }
 
 
@@ -75,8 +76,15 @@ def _task(view: TaskView) -> Document:
         "due_at": _instant(row.due_at),
         "cancel_wanted": row.cancel_wanted,
         "landed": row.landed or None,
+        "session": row.session or None,
+        **_spent(row.spent),
         "next": view.next or None,
     }
+
+
+def _spent(used: Spend) -> Document:
+    """As far as agents told it: nothing told is unknown, which is null and never zero."""
+    return {"cost": used.money or None, "tokens": used.tokens or None, "untold": used.unknown}
 
 
 def _instant(moment: datetime | None) -> str | None:
@@ -118,6 +126,9 @@ def _try(held: Try) -> Document:
         "agent": held.agent or None,
         "checks": dict(held.checks),
         "ended": held.ended or None,
+        "session": held.session or None,
+        "cost": held.cost,
+        "tokens": held.tokens,
     }
 
 
@@ -171,6 +182,11 @@ def _bound(task: TaskBound) -> Document:
 _TEXT, _NUMBER, _YES = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _MAYBE = {"type": ["string", "null"]}
 _TEXTS = {"type": "array", "items": _TEXT}
+_SPENT = {
+    "cost": {"type": ["number", "null"]},
+    "tokens": {"type": ["integer", "null"]},
+    "untold": _NUMBER,
+}
 
 
 def status_schema() -> Document:
@@ -187,6 +203,7 @@ def status_schema() -> Document:
         "iteration": {"type": ["integer", "null"]},
         "merged": _MAYBE,
         "counts": {"type": "object", "additionalProperties": _NUMBER},
+        **_SPENT,
         "tasks": {"type": "array", "items": _object(_task_properties())},
         "notes": _TEXTS,
         "next": _TEXT,
@@ -206,7 +223,8 @@ def _task_properties() -> Document:
         "held": _YES,
         "reason": {"enum": [None, *(reason.value for reason in Reason)]},
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
-        **dict.fromkeys(("group", "phase"), _MAYBE),
+        **dict.fromkeys(("group", "phase", "session"), _MAYBE),
+        **_SPENT,
         **dict.fromkeys(("needs", "choices"), _TEXTS),
     }
 

@@ -115,6 +115,11 @@ def _message(data: Data) -> str:
     return f"warning: {one_line(str(data.get('message', '')), MESSAGE_CHARS)}"
 
 
+def _noted(data: Data) -> str:
+    words = one_line(data.get("summary") or data.get("question", ""), MESSAGE_CHARS)
+    return f"the agent says {data['status']}: {words}"
+
+
 def _held(data: Data) -> str:
     return f"{failure_words(data['failure'])}; {data['blocked']}: waits for its one re-run"
 
@@ -144,6 +149,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "QUALITY_JUDGMENT": _judged,
     "RETRY_DECISION": _retried,
     "ESCALATE_DECISION": _escalated,
+    "RESULT_NOTED": _noted,
     "RERUN_HELD": _held,
     "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
     "RECOVERY_START": _recovering,
@@ -177,4 +183,5 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RECONCILED": _reconciled,
     "RUN_MERGED": _merged,
     "WARNING": _message,
+    "CHECKOUT_CHANGED": _message,
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaoki.core.graph import causes
-from yaoki.core.model import Question, Reason, Run, Stage, State, Task, TaskId
+from yaoki.core.model import Question, Reason, Run, Spend, Stage, State, Task, TaskId
 from yaoki.core.status import Status, exit_code, stands_at
+from yaoki.core.tags import joined
 from yaoki.ports import Row
 
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
@@ -28,6 +29,7 @@ class TaskView:
     unmet: tuple[str, ...] = ()
     next: str = ""
     limited_until: datetime | None = None
+    lacks: str = ""
 
     @property
     def blocked(self) -> bool:
@@ -43,6 +45,7 @@ class RunView:
     tasks: tuple[TaskView, ...]
     counts: Mapping[str, int]
     next: str
+    spent: Spend = field(default_factory=Spend)
 
     @property
     def exit_code(self) -> int:
@@ -68,9 +71,11 @@ def run_view(
     questions: Mapping[TaskId, Question] | None = None,
     worker: bool = False,
     limits: Mapping[str, datetime] | None = None,
+    lacks: Callable[[Row], str] = lambda _: "",
+    spent: Spend | None = None,
 ) -> RunView:
     """`questions` are those of the escalated tasks; `worker` says that somebody is at it; `limits`
-    until when which account waits.
+    until when which account waits; `lacks` why no worker takes a task that could start.
     """
     tally = Counter((row.state, row.required) for row in rows)
     settled = not any(row.held or row.undo_wanted for row in rows)
@@ -79,10 +84,14 @@ def run_view(
     asked = questions or {}
     by_id = {row.id: row for row in rows}
     held = (_view(row, by_id, blocked, needs, asked.get(row.id)) for row in rows)
-    tasks = tuple(replace(v, limited_until=(limits or {}).get(v.row.account)) for v in held)
+    tasks = tuple(
+        replace(v, limited_until=(limits or {}).get(v.row.account), lacks=lacks(v.row))
+        for v in held
+    )
     counts = Counter(row.state.value for row in rows)
     numbers = {state.value: counts[state.value] for state in State}
-    return RunView(run, stands, tasks, numbers, _next(run, stands, tasks, worker=worker))
+    next_ = _next(run, stands, tasks, worker=worker)
+    return RunView(run, stands, tasks, numbers, next_, spent or Spend())
 
 
 def _causes(
@@ -159,7 +168,7 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     if view.limited_until is not None and row.stage == Stage.PREPARE:
         left = max(0.0, (view.limited_until - now).total_seconds())
         return f"waits for its account {row.account}, limited for {left:.0f} s"
-    return "waits for a free slot"
+    return view.lacks or "waits for a free slot"
 
 
 def row_of(task: Task, open_needs: int) -> Row:
@@ -189,4 +198,7 @@ def row_of(task: Task, open_needs: int) -> Row:
         held=task.held,
         phase=task.spec.phase,
         account=(task.agent.account or task.agent.name) if task.agent else "",
+        tags=joined(task.spec.tags),
+        session=task.session,
+        spent=task.spent_on,
     )

@@ -57,13 +57,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One attempt in a line or two."""
+    """One attempt in a line or two, with what its agent told of itself."""
 
     attempt: int
     at: datetime
     agent: str
     checks: Mapping[str, str] = field(default_factory=dict)
     ended: str = ""
+    session: str = ""
+    cost: float | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ def explain(
     """`entries` are the task's journal, oldest first."""
     decisions = tuple(_decision(e) for e in reversed(entries) if e.event in DECISIONS)
     waits = waiting_for(view, now, names)
+    if view.row.due_at is not None and view.row.due_at > now:
+        waits += _declined(entries)
     done = view.row.state is State.DONE
     escalated = view.row.state is State.ESCALATED
     return Explanation(
@@ -96,6 +101,13 @@ def explain(
         _proof(entries, view.row.landed) if done else {},
         _last_message(entries) if escalated else "",
     )
+
+
+def _declined(entries: Sequence[Entry]) -> str:
+    """A worker gave it back because something was not free: that is what it waits for."""
+    last = next((e for e in reversed(entries) if e.event in (*ENDS, "LEASE_RELEASED")), None)
+    told_ = last.data.get("why", "") if last and last.event == "LEASE_RELEASED" else ""
+    return f": {told_}" if told_ else ""
 
 
 def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
@@ -159,9 +171,17 @@ def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:
         if entry.event == "CHECK_FINISHED":
             checks = {**known.checks, entry.data["check"]: entry.data["outcome"]}
             tries[entry.attempt] = replace(known, checks=checks)
+        elif entry.event == "AGENT_FINISHED":
+            tries[entry.attempt] = _used(known, entry.data["exit"])
         elif entry.event in ENDS:
             tries[entry.attempt] = replace(known, ended=told(entry))
     return tuple(tries.values())
+
+
+def _used(one: Try, exit_: Mapping[str, Any]) -> Try:
+    """What the agent told of itself; an unknown cost stays unknown."""
+    session = exit_.get("session", "")
+    return replace(one, session=session, cost=exit_.get("cost"), tokens=exit_.get("tokens"))
 
 
 def _proof(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from yaoki.workspace.refs import (
     part,
     run_ref,
 )
+from yaoki.workspace.sharing import Alone, Sharing
 from yaoki.workspace.told import told
 from yaoki.workspace.worktrees import Worktrees
 
@@ -37,13 +38,17 @@ ARCHIVED = "refs/yaoki/archived"
 class Archiving:
     """Bundles and deletes the refs of one run; everything may be repeated after a kill."""
 
-    def __init__(self, common_dir: Path, root: Path) -> None:
+    def __init__(
+        self, common_dir: Path, root: Path, sharing: Alone | Sharing | None = None
+    ) -> None:
         self._git = Git(common_dir)
+        self._sharing = sharing or Alone(self._git)
         self._refs = Refs(self._git)
         self._worktrees = Worktrees(self._git, root)
 
     def refs(self, run_id: str) -> dict[str, str]:
-        """Every ref that belongs to the run, with its commit."""
+        """Every ref that belongs to the run, with its commit; other machines' work as well."""
+        self._sharing.bring_run(run_id)
         return {ref.name: ref.commit for ref in self._refs.listed(*OURS) if _of(ref, run_id)}
 
     @told
@@ -109,6 +114,7 @@ class Archiving:
         ]
         if gone and not self._refs.move(*gone, why="yaoki: archived"):
             raise GitFailed(f"a ref of {run_id} was moved meanwhile", transient=True)
+        self._sharing.drop(gone)
         return sorted(now.keys() - {move.ref for move in gone})
 
     def _may_go(self, name: str, commit: str, branch: str) -> bool:

@@ -45,7 +45,8 @@ class RunBranch:
                 raise _gone(run, mark)
             at = head or self._refs.commit(run.base, f"the base {run.base[:12]} of {run.id}")
             moves = [Move(ref, at.sha, "") for ref in (branch_of(run), mark_of(run))]
-            if self._refs.move(*moves[1 if head else 0 :], why="yaoki: open run"):
+            wanted = moves[1:] if head else self._refs.begun(run.id) or moves
+            if self._refs.move(*wanted, why="yaoki: open run"):
                 return
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
@@ -92,7 +93,7 @@ class RunBranch:
 
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the branch does not hold."""
-        held = set(self._git.text("rev-list", branch_of(run)).split())
+        held = set(self._git.text("rev-list", self._refs.named(branch_of(run))).split())
         return tuple(commit for commit in commits if commit not in held)
 
     def strayed(self, run: Run, head: Commit, mark: Commit | None) -> Strayed | None:

@@ -66,12 +66,17 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def invoke(
-    args: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: bytes | None = None
+    args: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    given: bytes | None = None,
+    timeout: timedelta = TIMEOUT,
 ) -> Completed:
     """Start git once, whatever comes of it."""
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
-        return run(["git", *settings, *args], cwd=cwd, env=env, timeout=TIMEOUT, input=given)
+        return run(["git", *settings, *args], cwd=cwd, env=env, timeout=timeout, input=given)
     except Fault as fault:
         if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
             raise GitMissing("git is not installed", hint="install git 2.38 or newer") from fault

@@ -22,9 +22,12 @@ class History:
 
     def landings(self, run: Run) -> tuple[LandedStep, ...]:
         """Oldest first, from the line's base on; a step that is no landing has no task."""
-        args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{run.base}..{branch_of(run)}")
+        line = f"{run.base}..{self._refs.named(branch_of(run))}"
+        args = ("--first-parent", "--reverse", f"--format={_FORM}", line)
         rows = (line.split("\0") for line in self._git.text("log", *args).split("\n") if line)
-        return tuple(LandedStep(TaskId("" if undo else task), sha) for sha, task, undo in rows)
+        return tuple(
+            LandedStep(TaskId("" if undo else task), sha, undo) for sha, task, undo in rows
+        )
 
     def combination(self, base: str, chosen: Sequence[str]) -> str:
         """A commit of `base` with just these landings, in order; empty when they do not fit."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed
 from yaoki.workspace.branch import RACES_MAX, RunBranch
+from yaoki.workspace.commits import Commits, message
 from yaoki.workspace.refs import Move, Refs, base_of, branch_of, mark_of, work_ref
 
 ROLLBACKS_MAX = 100
@@ -17,8 +18,8 @@ ROLLBACKS_MAX = 100
 class Lines:
     """Opens, rolls back and closes the branch of a group."""
 
-    def __init__(self, refs: Refs, branch: RunBranch) -> None:
-        self._refs, self._branch = refs, branch
+    def __init__(self, refs: Refs, branch: RunBranch, commits: Commits) -> None:
+        self._refs, self._branch, self._commits = refs, branch, commits
 
     def open(self, run: Run, group: str) -> Run:
         """The line, made at the run branch's head unless it is there; its base is what it was."""
@@ -31,6 +32,23 @@ class Lines:
             moves = [Move(ref, at, "") for ref in (base_of(line), branch_of(line), mark_of(line))]
             self._refs.move(*moves[1 if base else 0 :], why="yaoki: open group")
         raise GitFailed(f"{line.branch} moved {RACES_MAX} times meanwhile", transient=True)
+
+    def refresh(self, run: Run, group: str) -> Run:
+        """Merge what has landed on the run branch since into the line, unless they conflict: a
+        subtask may need a task outside its group.
+        """
+        line = self.open(run, group)
+        head, run_head = self._branch.head(line), self._branch.head(run)
+        if self._refs.contains(run_head.sha, head.sha):
+            return line
+        merged = self._commits.merge(head.sha, run_head.sha)
+        if merged.conflicts:
+            return line
+        words = message(f"{run.branch} merged into its group", Run=run.id)
+        made = self._commits.make(merged.tree, [head.sha, run_head.sha], words)
+        # Moved meanwhile, the next one to prepare does it.
+        self._branch.move(line, made, head.sha, "yaoki: refresh group")
+        return line
 
     def roll_back(self, run: Run, group: str) -> tuple[str, str]:
         """Take the line back to the run branch's head; returns what it held and where it is now.

@@ -108,6 +108,15 @@ class Refs:
         out = self._git.run("cat-file", "--batch", given=asked.encode()).out
         return list(_read_batch(out, len(revisions)))
 
+    def named(self, ref: str) -> str:
+        """The ref as a revision for any other command."""
+        return ref
+
+    def begun(self, run_id: str) -> list[Move]:
+        """What this repository alone holds of a run that others are to share."""
+        assert run_id, "a run has an id"
+        return []
+
     def commit(self, revision: str, what: str) -> Commit:
         """A commit that must be there."""
         if (found := self.commits(revision)[0]) is None:

@@ -88,13 +88,13 @@ class Snapshots:
         self._worktrees.put(found, snapshot.sha)
         self._git.run("reset", "-q", "--mixed", snapshot.parents[0], at=found.site)
 
-    def expire(self, older_than: datetime, needed: Collection[str]) -> list[str]:
+    def expire(self, older_than: datetime, needed: Collection[str]) -> list[Snapshot]:
         """Delete old snapshots, never one that something needs."""
         old = [s for s in self.listed() if s.at < older_than and s.id not in needed]
         moves = [Move(snapshot_ref(snapshot.id), "", snapshot.commit) for snapshot in old]
         if moves and not self._refs.move(*moves, why="yaoki: expire"):
             return []
-        return [snapshot.id for snapshot in old]
+        return old
 
 
 def _snapshot(ref: Ref) -> Snapshot:

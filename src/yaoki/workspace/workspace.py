@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
 from yaoki.core.change import Change
-from yaoki.core.model import Kind, Run, Task
+from yaoki.core.model import Run, Task
 from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, SavedWork
 from yaoki.system import birth
+from yaoki.workspace.archiving import Archiving
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content, readable
 from yaoki.workspace.git import Git
-from yaoki.workspace.guards import guards
+from yaoki.workspace.guards import checkout, guards
 from yaoki.workspace.history import History
-from yaoki.workspace.include import copy_included
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
 from yaoki.workspace.lines import Lines
 from yaoki.workspace.merging import Merging
-from yaoki.workspace.refs import Commit, Refs, candidate_ref, task_ref
+from yaoki.workspace.preparing import Preparing
+from yaoki.workspace.refs import SNAPSHOTS, WORK, Refs, candidate_ref
 from yaoki.workspace.repository import open_repository
+from yaoki.workspace.sharing import open_sharing
 from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
 from yaoki.workspace.told import told
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktrees import Worktrees
 
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
@@ -40,30 +42,52 @@ DIFF_BYTES_MAX = 1 << 20
 class GitWorkspace:
     """`ports.Workspace` over the git command."""
 
-    def __init__(self, repo: Path, root: Path, *, include: bool = True) -> None:
+    def __init__(
+        self,
+        repo: Path,
+        root: Path,
+        *,
+        include: bool = True,
+        remote: str = "",
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.repository = open_repository(repo)
         self.root = root.resolve()
-        self._include = include
         self._git = Git(self.repository.common_dir)
         self._refs = Refs(self._git)
         self._commits = Commits(self._git)
         self._content = Content(self._git, self.root / ".index")
         self._worktrees = Worktrees(self._git, self.root)
-        shared = (self._refs, self._commits, self._content, self._worktrees)
-        self._keeping = Keeping(*shared)
-        self._branch = RunBranch(self._git, self._refs)
-        self._landing = Landing(*shared, self._keeping, self._branch)
-        self._snapshots = Snapshots(self._git, *shared, self._keeping)
-        self._merging = Merging(self._refs, self._commits, self._branch)
-        self._lines = Lines(self._refs, self._branch)
-        self._history = History(self._git, self._refs, self._commits)
+        self._sharing = open_sharing(
+            self._git, self.repository, remote, self.root / ".unpushed", warn
+        )
+        rest = (self._commits, self._content, self._worktrees)
+        self._keeping = Keeping(self._refs, *rest)
+        lines = self._sharing.lines
+        self._branch = RunBranch(self._git, lines)
+        self._preparing = Preparing(
+            self._git,
+            self.repository,
+            self._refs,
+            *rest,
+            self._keeping,
+            self._branch,
+            self._sharing,
+            include=include,
+        )
+        self._landing = Landing(lines, *rest, self._keeping, self._branch)
+        self._snapshots = Snapshots(self._git, self._refs, *rest, self._keeping)
+        self._merging = Merging(self._sharing.branches, self._commits, self._branch)
+        self._lines = Lines(lines, self._branch, self._commits)
+        self._history = History(self._git, lines, self._commits)
         self._leavings = Leavings(self._git)
 
     # -------------------------------------------------------------- the run branch
 
     def open_run(self, run: Run) -> None:
         """Make the run branch at the run's base unless it is there, or was there once."""
-        self._branch.open(run)
+        self._sharing.catch_up()
+        self._sharing.once(run.id, lambda: self._branch.open(run))
 
     def head(self, run: Run) -> str:
         return self._branch.head(run).sha
@@ -78,7 +102,8 @@ class GitWorkspace:
 
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
-        return bool(commit) and self._refs.contains(commit, self.head(run))
+        head = self.head(run)
+        return bool(commit) and self._sharing.here(commit) and self._refs.contains(commit, head)
 
     # -------------------------------------------------------------- the lines of groups
 
@@ -86,6 +111,11 @@ class GitWorkspace:
     def open_line(self, run: Run, group: str) -> Run:
         """The run seen from the group's own branch, which is made unless it is there."""
         return self._lines.open(run, group)
+
+    @told
+    def refresh_line(self, run: Run, group: str) -> Run:
+        """The line, with what landed on the run branch since merged in where that is clean."""
+        return self._lines.refresh(run, group)
 
     @told
     def roll_back(self, run: Run, group: str) -> tuple[str, str]:
@@ -109,6 +139,7 @@ class GitWorkspace:
 
     def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(status, path) of every file that differs."""
+        self._sharing.near(old, new)
         found = self._content.between(old, new)
         return tuple((change.status, readable(change.path)) for change in found)
 
@@ -117,77 +148,25 @@ class GitWorkspace:
     @told
     def prepare(self, run: Run, task: Task, attempt: int) -> Place:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
-        found = self._worktrees.find(task.id)
-        head = self._standing(found)
-        if task.take_over and found.usable:
-            head = head or self._refs.commit(task_ref(task.id), f"the branch of {task.id}")
-            return self._again(run, task, found, head)
-        if head is None or task.fresh_next or task.attempt == 0:
-            return self._fresh(run, task)
-        return self._again(run, task, found, head)
-
-    def _standing(self, found: Worktree) -> Commit | None:
-        """The HEAD of a worktree that can be used as it is."""
-        return self._refs.commits(found.head)[0] if found.usable else None
-
-    def _fresh(self, run: Run, task: Task) -> Place:
-        head = self._branch.head(run)
-        made = self._make(task, head.sha)
-        return Place(made.path, head.sha, head.tree, fresh=True)
-
-    def _make(self, task: Task, commit: str) -> Worktree:
-        """A new worktree; what the old one held is secured before it goes."""
-        self._clear(task)
-        made = self._worktrees.add(task.id, commit)
-        if self._include:
-            copy_included(self._git, self.repository, made.path)
-        return made
-
-    def _again(self, run: Run, task: Task, found: Worktree, head: Commit) -> Place:
-        """The worktree as it stands; a conflict is put into it for the agent to resolve.
-
-        Never over what a person did there: their files, and a merge they began, are the work.
-        """
-        self._worktrees.repair(found)
-        run_head = self.head(run)
-        if not task.take_over:
-            self._worktrees.forget_merge(found)
-            if task.feedback and task.feedback.kind is Kind.CONFLICT:
-                head = self._with_markers(task, found, head, run_head)
-        base = self._commits.base(head.sha, run_head) or task.work.base or run.base
-        return Place(found.path, base, head.tree, fresh=False)
-
-    def _with_markers(self, task: Task, found: Worktree, head: Commit, run_head: str) -> Commit:
-        """Merge the run branch in, markers and all, unless it is in there already."""
-        if self._refs.contains(run_head, head.sha):
-            return head
-        work = task.work.head or head.sha
-        merged = self._commits.merge(work, run_head)
-        words = self._commits.message(f"{task.spec.name}: the run branch merged in", task)
-        commit = self._commits.make(merged.tree, [work, run_head], words)
-        self._keeping.secure(task)
-        self._worktrees.put(found, commit)
-        return Commit(commit, merged.tree, (work, run_head))
+        return self._preparing.prepare(run, task)
 
     @told
     def keep(self, run: Run, task: Task) -> Kept:
         """Commit everything the agent left on the task's branch and under a private ref."""
-        return self._keeping.keep(run, task)
+        with self._sharing.owing(task.id):
+            return self._keeping.keep(run, task)
 
     @told
     def candidate(self, run: Run, task: Task) -> Candidate:
         """Merge onto the run branch's head and put the worktree at the result."""
+        self._sharing.catch_up()
+        self._sharing.need(task)
         return self._landing.candidate(run, task)
 
     @told
     def rebuild(self, task: Task) -> bool:
         """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
-        found = self._worktrees.find(task.id)
-        if self._standing(found):
-            self._worktrees.repair(found)
-            return False
-        self._make(task, self._keeping.left(task))
-        return True
+        return self._preparing.rebuild(task)
 
     @told
     @contextmanager
@@ -205,6 +184,7 @@ class GitWorkspace:
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
+        self._sharing.near(old, new)
         return changes(self._git, old, new)
 
     def visit(self, task: Task, commit: str) -> None:
@@ -232,43 +212,48 @@ class GitWorkspace:
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         """What a check must leave as it is, by a name for people, with a hash."""
         found = self._worktrees.find(task.id)
-        return {**guards(self._git), **self._leavings.marks(found, strict=strict)}
+        return {**self.guards(), **self._leavings.marks(found, strict=strict)}
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""
+        if not self._sharing.here(commit):
+            # Proven on a machine that is gone: whoever lands it must have it, so prove it again.
+            return self.head(run)
         return self._landing.land(run, commit, onto)
 
     @told
     def release(self, task: Task) -> None:
         """Remove the worktree and the branch of a task once refs that stay hold all of it."""
-        self._clear(task, "late")
-        self._keeping.tidy(task, candidate_ref(task.id))
-
-    def _clear(self, task: Task, why: str = "") -> None:
-        """Remove the worktree after all it holds was secured."""
-        self._keeping.secure(task, why)
-        self._worktrees.remove(task.id)
-        self._content.forget(task.id)
+        with self._sharing.owing(task.id, over=True):
+            self._preparing.clear(task, "late")
+            self._keeping.tidy(task, candidate_ref(task.id))
 
     # -------------------------------------------------------------- snapshots and kept work
 
     @told
     def snapshot(self, task: Task, attempt: int) -> str:
         """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id."""
-        return self._snapshots.take(task, attempt)
+        with self._sharing.owing(task.id):
+            return self._snapshots.take(task, attempt)
 
     def snapshots(self) -> list[Snapshot]:
+        self._sharing.gather(SNAPSHOTS)
         return self._snapshots.listed()
 
     @told
     def restore(self, snapshot_id: str, task: Task) -> Restored:
         """Put the task's worktree back; what it holds now is kept first."""
-        return self._snapshots.restore(snapshot_id, task)
+        self._sharing.bring_snapshot(snapshot_id)
+        with self._sharing.owing(task.id):
+            return self._snapshots.restore(snapshot_id, task)
 
     def expire_snapshots(self, older_than: datetime, needed: Collection[str]) -> list[str]:
-        return self._snapshots.expire(older_than, needed)
+        gone = self._snapshots.expire(older_than, needed)
+        self._sharing.forget(gone)
+        return [snapshot.id for snapshot in gone]
 
     def saved(self) -> list[SavedWork]:
+        self._sharing.gather(WORK, SNAPSHOTS)
         return self._keeping.saved()
 
     def recover(self, ref: str, branch: str) -> str:
@@ -285,18 +270,36 @@ class GitWorkspace:
 
     def undo(self, run: Run, landed: str, task_id: str) -> str:
         """Take a landed task back on the run branch; returns the branch's new head."""
+        self._sharing.near(landed)
         return self._landing.undo(run, landed, task_id)
+
+    def archiving(self) -> Archiving:
+        """The way out for the refs of finished runs, at the remote as well."""
+        return Archiving(self.repository.common_dir, self.root, self._sharing)
 
     # -------------------------------------------------------------- looking
 
     @told
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
-        return guards(self._git)
+        return guards(self._git, self._sharing.name)
+
+    @told
+    def checkout(self) -> Mapping[str, str]:
+        """Hashes of the user's HEAD, index and tracked files, by name."""
+        return checkout(self._git, self.repository)
 
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
         return self._worktrees.ids()
+
+    def host(self, machine: str) -> str:
+        """Where a worktree is: on this machine, and in which of its clones if several share."""
+        return self._sharing.host(machine)
+
+    def catch_up(self) -> None:
+        """Push what could not be pushed when it was kept."""
+        self._sharing.catch_up()
 
     def pushed(self, commit: str) -> bool:
         """Does a branch of a remote, as far as this repository knows, hold the commit?"""
@@ -311,6 +314,7 @@ class GitWorkspace:
 
     def diff(self, old: str, new: str, *, stat: bool = False) -> str:
         """The difference as text, cut at a bound and saying so."""
+        self._sharing.near(old, new)
         form = ("--stat=100",) if stat else ("-p",)
         options = ("-r", *form, "--no-ext-diff", "--no-textconv", "--no-color")
         out = self._git.run("diff-tree", *options, old, new, "--").out

@@ -129,7 +129,9 @@ class Spec:
     """A task as the plan gives it: frozen at submit, changed only by a new revision.
 
     `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
-    lets it land without what failed.  Of a plan task: `fill` says what it may make.
+    lets it land without what failed.  Of a plan task: `fill` says what it may make.  Only a worker
+    that declares all `tags` takes it.  A `patient` proof that fails asks nobody while a planner or
+    another iteration may mend it.
     """
 
     name: str
@@ -157,3 +159,5 @@ class Spec:
     atomic: bool = False
     partial: bool = False
     fill: Fill | None = None
+    patient: bool = False
+    tags: tuple[str, ...] = ()

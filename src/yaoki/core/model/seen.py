@@ -95,6 +95,7 @@ class AgentExit:
     ended_by: str = ""
     seconds: float = 0.0
     output_bytes: int = 0
+    output_bytes_max: int = 0
     error: str = ""
     question: str = ""
     retry_after: timedelta | None = None

@@ -18,6 +18,7 @@ from yaoki.core.model.words import (
     State,
     Strategy,
     TaskId,
+    TaskKind,
 )
 
 
@@ -117,7 +118,8 @@ class Question:
 class Task:
     """A node of the graph as it stands.  `evolve` makes every later one from this.
 
-    `session` is the agent's own conversation, which a retry in the same worktree goes on with.
+    `began_at` is the commit its worktree was made at; `session` the agent's own conversation, which
+    a retry in the same worktree goes on with.
     `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
     for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
     work is taken back; `recalled` says that it was, `unmovable` that it could not be.
@@ -152,6 +154,7 @@ class Task:
     undo_wanted: bool = False
     landed: str = ""
     session: str = ""
+    began_at: str = ""
     lineage: str = ""
     parent: str = ""
     held: bool = False
@@ -169,6 +172,11 @@ class Task:
         if not self.spec.agents:
             return None
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
+
+    @property
+    def movable(self) -> bool:
+        """Can its landed work be taken back and made anew?  A group's cannot."""
+        return not self.unmovable and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
 
     @property
     def settled(self) -> bool:
@@ -209,7 +217,7 @@ class Run:
     `planner` names the agents that are asked for more tasks, `chain` those of a task that names
     none.  `line` is the group whose branch is
     meant instead of the run's own.  `paused` says why nothing new is begun: `approval: …`,
-    `budget: …` or `failure: …`.
+    `budget: …` or `failure: …`.  `acknowledged` is the iteration whose failure a person accepted.
     """
 
     id: RunId
@@ -237,6 +245,7 @@ class Run:
     iteration: int = 0
     failures_in_row: int = 0
     grants: int = 0
+    acknowledged: int = 0
     line: str = ""
 
     @property

@@ -17,6 +17,7 @@ ALTER TABLE runs ADD COLUMN paused TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN iteration INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN failures_in_row INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN grants INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN acknowledged INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN doc TEXT NOT NULL DEFAULT '{}';
 
 -- What agents used up, per run and per day; `warned` is the share of the limit that was told.

@@ -1,0 +1,61 @@
+"""`yaoki result`: what an agent says of its own attempt; who it is stands in its environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from yaoki.cli.door import json_option
+from yaoki.cli.render import document, say
+from yaoki.views import SCHEMA
+
+
+@click.command()
+@click.option(
+    "--status",
+    type=click.Choice(["failed", "done", "question"]),
+    required=True,
+    help="How it went.",
+)
+@click.option("--summary", metavar="TEXT", default="", help="One sentence: what happened.")
+@click.option("--question", metavar="TEXT", default="", help="For a person; status question.")
+@click.option(
+    "--retry-safe/--no-retry-safe", default=None, help="May the task try again by itself?"
+)
+@click.option("--partial-changes", is_flag=True, help="Something outside may be half changed.")
+@click.option("--retry-after", metavar="S", type=float, default=None, help="Seconds to wait first.")
+@json_option
+@click.option(
+    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
+)
+@click.pass_obj
+def result(
+    above: str | None,
+    status: str,
+    summary: str,
+    question: str,
+    retry_safe: bool | None,
+    partial_changes: bool,
+    retry_after: float | None,
+    as_json: bool,
+    repo: str | None,
+) -> int:
+    """Say how your attempt at a task ended; for agents.  A claim, never a proof."""
+    from yaoki.mcp.caller import repository_of
+    from yaoki.mcp.desk import Desk
+    from yaoki.mcp.results import Said, defect, note
+
+    said = Said(status, summary, question, retry_safe, partial_changes, retry_after)
+    if wrong := defect(said):
+        raise click.UsageError(wrong)
+    desk = Desk(Path(repo or above or repository_of(os.environ) or "."), os.environ)
+    with desk.attempt() as (app, caller):
+        task = note(app, caller, said, os.environ)
+    if as_json:
+        told = {"task": task.id, "attempt": caller.attempt, "epoch": caller.epoch}
+        document({"schema": SCHEMA, **told, "status": status, "noted": True})
+    else:
+        say(f"{task.id}: {status} is noted for attempt {caller.attempt}; the checks decide")
+    return 0

@@ -1,0 +1,129 @@
+"""`yaoki up` and `yaoki down`: one background worker per store and machine."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.worker import SLOTS, tag_option
+from yaoki.errors import NotNow
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.system import Running
+
+SCHEMA = 1
+READY_WITHIN = timedelta(seconds=30)
+# After it was asked to stop now: agents are ended, their work is kept, leases go back.
+STOPPED_WITHIN = timedelta(seconds=60)
+
+
+@click.command()
+@click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
+@tag_option
+@json_option
+@repo_option
+def up(slots: int | None, tags: tuple[str, ...], as_json: bool, repo: Path) -> int:
+    """Keep a background worker for this repository's store; twice is once."""
+    with opened(repo, create=True) as app:
+        found, started = ensured(app, slots, tags)
+        if as_json:
+            document(_facts(app, found, started=started))
+        else:
+            _tell(app, found, started=started, asked=bool(slots or tags))
+    return 0
+
+
+def ensured(app: App, slots: int | None = None, tags: tuple[str, ...] = ()) -> tuple[Running, bool]:
+    """The background worker, and whether it was started just now."""
+    daemon = app.daemon
+    found = daemon.running()
+    if found is not None:
+        return found, False
+    # Opened here first: what is wrong with the store is said here and not in a log.
+    app.store.version()
+    more = [word for tag in tags for word in ("--tag", tag)]
+    more += ["--slots", str(slots)] if slots else []
+    # Nothing is imported from the repository: it may hold a folder of our name.
+    argv = [sys.executable, "-P", "-m", "yaoki", "worker", "--background", *more]
+    return daemon.start(argv, app.repository.top, READY_WITHIN), True
+
+
+def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:
+    facts = found.facts if found else {}
+    return {
+        "schema": SCHEMA,
+        "up": found is not None,
+        "started": started,
+        "pid": found.pid if found else None,
+        "slots": facts.get("slots"),
+        "tags": facts.get("tags", []),
+        "log": str(app.daemon.log),
+    }
+
+
+def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
+    slots = found.facts.get("slots", "?")
+    if started:
+        say(f"the background worker is up: process {found.pid}, {slots} slots")
+        say("it survives this terminal and serves every run of this store")
+    else:
+        say(f"the background worker was up already: process {found.pid}, {slots} slots")
+        if asked:
+            say("its slots and tags stay as they are; to change them: yaoki down, then yaoki up")
+    say(f"log: {line(str(app.daemon.log))}")
+    next_command("yaoki status --workers")
+
+
+@click.command()
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0, 86_400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long agents at work may take to finish before they are stopped.",
+)
+@json_option
+@repo_option
+def down(wait_s: float, as_json: bool, repo: Path) -> int:
+    """Stop the background worker: it drains, then stops; nothing is lost."""
+    with opened(repo, create=True) as app:
+        was = _stopped(app, timedelta(seconds=wait_s))
+        runs = app.open_runs() if app.has_store else ()
+        left = [run_id for run_id in runs if not app.store.resting(run_id)]
+        if as_json:
+            told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
+            document(told)
+            return 0
+        say("the background worker is down" if was else "no background worker was up")
+        if left:
+            say(f"{len(left)} runs are not at their end; they go on with any worker")
+        next_command("yaoki up" if left else "yaoki status")
+    return 0
+
+
+def _stopped(app: App, patience: timedelta) -> bool:
+    """Asked once to drain, then to stop now; false when nobody was there."""
+    daemon = app.daemon
+    if daemon.running() is None:
+        return False
+    daemon.signal()
+    if daemon.wait_gone(patience):
+        return True
+    daemon.signal()
+    if not daemon.wait_gone(STOPPED_WITHIN):
+        found = daemon.running()
+        pid = found.pid if found else "?"
+        raise NotNow(
+            f"the background worker, process {pid}, did not stop yet; it was asked twice",
+            hint=f"look at {daemon.log}, and wait or end it: its tasks come back by themselves",
+        )
+    return True

@@ -1,0 +1,81 @@
+"""`yaoki worker`: serve every open run of a store, in the foreground, until asked to stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.cli.door import opened, repo_option
+from yaoki.cli.render import say
+from yaoki.core.tags import FORM, is_tag
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.engine.pool import Stop
+    from yaoki.system import Daemon
+
+SLOTS = click.IntRange(1, 1000)
+
+
+def tags_of(
+    _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    for tag in given:
+        if not is_tag(tag):
+            raise click.BadParameter(f"{tag!r} is no tag; a tag has {FORM}")
+    return given
+
+
+tag_option = click.option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    multiple=True,
+    callback=tags_of,
+    help="What this worker has that tasks may need; may be repeated.",
+)
+
+
+@click.command()
+@click.option("--store", metavar="URL", default="", help="The store; that of the settings else.")
+@click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
+@tag_option
+@click.option("--run", "run_name", metavar="RUN", default="", help="Serve only this run.")
+@click.option("--background", is_flag=True, hidden=True)
+@repo_option
+def worker(
+    store: str,
+    slots: int | None,
+    tags: tuple[str, ...],
+    run_name: str,
+    background: bool,
+    repo: Path,
+) -> int:
+    """Serve every open run of the store, and those that come, until stopped.
+
+    The first interrupt lets agents at work finish, the second stops them; both lose nothing.
+    """
+    with opened(repo, create=True, store=store) as app:
+        lock = app.daemon if background else None
+        if lock is not None and not lock.take():
+            say("a background worker serves this store already")
+            return 0
+        return _serve(app, slots, tags, run_name, lock)
+
+
+def _serve(
+    app: App, slots: int | None, tags: tuple[str, ...], run_name: str, lock: Daemon | None
+) -> int:
+    slots = slots or app.settings.limits.parallel
+    run = app.control.find_run(run_name).id if run_name else ""
+    words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""
+    say(f"worker: serving {run or 'every open run'} with {slots} slots{words}")
+
+    def asked(stop: Stop) -> None:
+        say("worker: stopping now" if stop.now else "worker: agents at work finish first")
+
+    app.serve_all(slots=slots, tags=tags, run=run, background=lock, asked=asked)
+    say("worker: stopped")
+    return 0

@@ -1,0 +1,51 @@
+"""Ranges of ports and names of databases, one of each per worktree: which there are, as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+PORT_LOW, PORT_HIGH = 1024, 65_535
+_RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
+_UNFIT = re.compile(r"[^a-z0-9_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Whole ranges of `count` ports each, from `low` to `high`."""
+
+    low: int
+    high: int
+    count: int
+
+    def bases(self) -> Iterator[int]:
+        yield from range(self.low, self.high - self.count + 2, self.count)
+
+    def first_free(self, taken: Iterable[tuple[int, int]]) -> int | None:
+        """The lowest base whose range touches none of those, given as (base, count)."""
+        spans = sorted(taken)
+        held = {port for base, count in spans for port in range(base, base + count)}
+        span = range(self.count)
+        free = (base for base in self.bases() if not any(base + n in held for n in span))
+        return next(free, None)
+
+
+def ports_of(text: str, count: int) -> Ports | None:
+    """`20000-20999` as ranges of `count`; nothing for an empty text; ValueError says why not."""
+    if not text:
+        return None
+    found = _RANGE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("must be two ports with a hyphen between, such as 20000-20999")
+    low, high = int(found[1]), int(found[2])
+    if not PORT_LOW <= low <= high <= PORT_HIGH:
+        raise ValueError(f"must go upwards, from {PORT_LOW} to {PORT_HIGH} at most")
+    if high - low + 1 < count:
+        raise ValueError(f"holds {high - low + 1} ports, fewer than port_count ({count})")
+    return Ports(low, high, count)
+
+
+def database_name(prefix: str, task_id: str) -> str:
+    """A name for one task's databases: its id is unique, so nobody else has the same."""
+    return prefix + _UNFIT.sub("_", task_id.lower())

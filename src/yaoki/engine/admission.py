@@ -1,0 +1,44 @@
+"""May this machine begin new work now?  Asked before each claim: nothing waits half begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from yaoki.engine.stages import Room
+from yaoki.ports import ALL, BEGUN, NOTHING_NEW
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What may be begun, why nothing more, and in one word what is lacking."""
+
+    begin: str = ALL
+    why: str = ""
+    lacking: str = ""
+
+
+class Admission:
+    """The floors of disk and memory, and whether another worktree finds its ports."""
+
+    def __init__(
+        self,
+        room: Callable[[], Room],
+        *,
+        disk_min: int,
+        memory_min: int,
+        full: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._room, self._disk_min, self._memory_min = room, disk_min, memory_min
+        self._full = full
+
+    def ask(self) -> Admitted:
+        room = self._room()
+        if room.disk < self._disk_min:
+            words = f"{room.disk} bytes of disk are free, {self._disk_min} are needed"
+            return Admitted(NOTHING_NEW, words, "disk")
+        if room.memory < self._memory_min:
+            words = f"{room.memory} bytes of memory are free, {self._memory_min} are needed"
+            return Admitted(NOTHING_NEW, words, "memory")
+        full = self._full()
+        return Admitted(BEGUN, full, "ports") if full else Admitted()

@@ -1,0 +1,111 @@
+"""A JSON file changed in one place: every other byte of it stays as its owner wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One member of an object (`key` is its name) or one element of an array (its place).
+
+    `begin` is where its key or itself begins, `value` where its value does, `end` where it ends.
+    """
+
+    key: str | int
+    begin: int
+    value: int
+    end: int
+
+
+def parts(text: str, at: int) -> list[Part]:
+    """The members or elements of the container that begins at `at`, of text that is sound JSON."""
+    return list(_parts(text, at))
+
+
+def _parts(text: str, at: int) -> Iterator[Part]:
+    closing, named = {"{": ("}", True), "[": ("]", False)}[text[at]]
+    at, place = _skip(text, at + 1), 0
+    while text[at] != closing:
+        begin, key = at, place
+        if named:
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        _, end = _DECODER.raw_decode(text, at)
+        yield Part(key, begin, at, end)
+        at, place = _skip(text, end), place + 1
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    assert found is not None, "nothing at all is blank too"
+    return found.end()
+
+
+def place_of(text: str, *path: str | int) -> int | None:
+    """Where the value of this path begins."""
+    at = _skip(text, 0)
+    for step in path:
+        if text[at] not in "{[":
+            return None
+        found = [part for part in parts(text, at) if part.key == step]
+        if not found:
+            return None
+        at = found[0].value
+    return at
+
+
+def added(text: str, at: int, new: str) -> str:
+    """With one more part at the end of the container that begins at `at`, set as its others are."""
+    held = parts(text, at)
+    outer = _indent(text, at)
+    inner = _indent(text, held[-1].begin) if held else outer + _step(text)
+    line = "\r\n" if "\r\n" in text else "\n"
+    body = new.replace("\n", line + inner)
+    if held:
+        one_line = "\n" not in text[at : held[0].begin]
+        lead = " " if one_line else line + inner
+        return f"{text[: held[-1].end]},{lead}{body}{text[held[-1].end :]}"
+    close = _skip(text, at + 1)
+    return f"{text[: at + 1]}{line}{inner}{body}{line}{outer}{text[close:]}"
+
+
+def removed(text: str, at: int, key: str | int) -> str:
+    """Without the part of this name or place, and without the comma that it needed."""
+    held = parts(text, at)
+    n = next(i for i, part in enumerate(held) if part.key == key)
+    if n > 0:
+        return text[: held[n - 1].end] + text[held[n].end :]
+    if len(held) > 1:
+        return text[: held[0].begin] + text[held[1].begin :]
+    close = _skip(text, held[0].end)
+    return text[: at + 1] + text[close:]
+
+
+def _indent(text: str, at: int) -> str:
+    """The blanks at the beginning of the line that holds this place."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _step(text: str) -> str:
+    """What the file indents by."""
+    found = re.search(r"\n([ \t]+)\S", text)
+    return found[1] if found else "  "
+
+
+def shown(value: Mapping[str, Any] | list[Any], text: str) -> str:
+    """A value as this file would set it."""
+    step = _step(text)
+    return json.dumps(
+        value, indent="\t" if step.startswith("\t") else len(step), ensure_ascii=False
+    )

@@ -1,0 +1,82 @@
+"""The agents whose sessions have a hook at the stop, as measured; and those that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from yaoki.core.nearest import did_you_mean
+from yaoki.errors import Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class HookedAgent:
+    """Where an agent's hooks stand and what it makes of them.
+
+    `events` maps the agent's name of an event to ours; `unit` makes its time limit of seconds;
+    `refusals_max` is after how many refusals in a row it stops listening, zero for never;
+    `ends_by_word`: it takes `continue: false`.  `notes` are for whoever installs.
+    """
+
+    name: str
+    project: str
+    user: str
+    local: str = ""
+    events: tuple[str, ...] = ("Stop",)
+    matcher: bool = False
+    unit: int = 1
+    refusals_max: int = 0
+    notes: tuple[str, ...] = ()
+
+
+HOOKED: Mapping[str, HookedAgent] = {
+    held.name: held
+    for held in (
+        HookedAgent(
+            "claude-code",
+            ".claude/settings.json",
+            ".claude/settings.json",
+            local=".claude/settings.local.json",
+            events=("Stop", "UserPromptSubmit"),
+            refusals_max=8,
+            notes=("--bare starts a session without hooks",),
+        ),
+        HookedAgent(
+            "codex",
+            ".codex/hooks.json",
+            ".codex/hooks.json",
+            notes=("codex skips hooks that it was not told to trust, without a word",),
+        ),
+        HookedAgent(
+            "gemini",
+            ".gemini/settings.json",
+            ".gemini/settings.json",
+            events=("AfterAgent",),
+            matcher=True,
+            unit=1000,
+            notes=("gemini reads hooks of a project only in a folder it was told to trust",),
+        ),
+        HookedAgent(
+            "qwen", ".qwen/settings.json", ".qwen/settings.json", unit=1000, refusals_max=8
+        ),
+    )
+}
+NONE: Mapping[str, str] = {
+    "opencode": "its plugins hear of the end of a turn and cannot refuse it",
+    "cursor": "its stop hook has another form, which was not tried",
+    "copilot": "its hooks were not tried",
+    "cline": "its hooks were not tried",
+    "aider": "it has no hooks; --auto-test --test-cmd comes nearest",
+    "mini-swe-agent": "it has no hooks",
+    "pi": "its hooks were not tried",
+}
+
+
+def hooked(name: str) -> HookedAgent:
+    """The agent of this name; one without a hook at its stop is refused with the reason."""
+    if name in HOOKED:
+        return HOOKED[name]
+    if name in NONE:
+        raise Unknown(f"{name} cannot be held at its stop: {NONE[name]}", hint="yaoki run PLAN")
+    near = did_you_mean(name, HOOKED)
+    raise Unknown(f"there is no hook for {name!r}{near}", hint=f"one of: {', '.join(HOOKED)}")

@@ -1,0 +1,39 @@
+"""Who serves a store: each worker as it last told of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from yaoki.core.model import TaskId
+
+# Which tasks a claim may take: all; of those not begun none; or only what starts no agent.
+ALL, BEGUN, NOTHING_NEW = "all", "begun", "nothing-new"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a worker tells of itself.  `runs` is empty when it serves all of them.
+
+    `waits` says why it begins nothing new, `doing` is SERVING or STOPPING.
+    """
+
+    holder: str
+    host: str
+    name: str
+    slots: int
+    tags: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    waits: str = ""
+    doing: str = "SERVING"
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A worker that told of itself not long ago, and the tasks it holds."""
+
+    worker: Serving
+    since: datetime
+    beat: datetime
+    tasks: tuple[TaskId, ...] = ()

@@ -1,0 +1,84 @@
+"""What yaoki does for the safety of its own database file; a server's is its operator's."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from yaoki.store import examine
+from yaoki.store.backups import Backups
+from yaoki.store.database import Database
+from yaoki.store.places import Places
+from yaoki.store.sqlite import SqliteDatabase, told
+from yaoki.store.witness import Witness
+
+
+class Copies(Protocol):
+    """Whole copies of the store, where yaoki makes them."""
+
+    def listed(self) -> list[Path]: ...
+    def take(self, now: datetime) -> Path: ...
+    def take_if_older(self, now: datetime, age: timedelta) -> Path | None: ...
+
+
+class Safety(Protocol):
+    """How whole the store is, and what it could be made again from."""
+
+    @property
+    def backups(self) -> Copies: ...
+
+    def integrity(self) -> list[str]: ...
+    def unwitnessed(self) -> list[int]: ...
+
+
+class OwnFile:
+    """Backups, and the journal file as a witness."""
+
+    def __init__(self, database: SqliteDatabase, keep: int) -> None:
+        self.backups: Copies = Backups(database, keep=keep)
+        self._places = Places(database.path)
+
+    def integrity(self) -> list[str]:
+        places = self._places
+        with told(places.path):
+            wrong = examine.thorough(places, Witness(places.journal))
+            if wrong:
+                places.suspect.touch()
+        return [wrong] if wrong else []
+
+    def unwitnessed(self) -> list[int]:
+        with told(self._places.path):
+            return examine.unwitnessed(self._places, Witness(self._places.journal))
+
+
+class NoCopies:
+    """Of a server that somebody else runs: its operator makes them."""
+
+    def listed(self) -> list[Path]:
+        return []
+
+    def take(self, now: datetime) -> Path:
+        raise AssertionError("yaoki makes no copies of a server's database")
+
+    def take_if_older(self, now: datetime, age: timedelta) -> Path | None:
+        return None
+
+
+class Server:
+    """The server looks after its own pages, and there is no file beside it."""
+
+    def __init__(self) -> None:
+        self.backups: Copies = NoCopies()
+
+    def integrity(self) -> list[str]:
+        return []
+
+    def unwitnessed(self) -> list[int]:
+        return []
+
+
+def safety_of(database: Database, *, backups_kept: int) -> Safety:
+    if isinstance(database, SqliteDatabase):
+        return OwnFile(database, backups_kept)
+    return Server()

@@ -1,0 +1,153 @@
+"""bubblewrap around a command: it writes where it works and nowhere else.
+
+All of the machine can be read, but what stands in the folders that everybody shares: sockets and
+other people's temporary files are out of sight, and so are the processes outside.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Processes
+from yaoki.system.commands import run
+
+PROGRAM = "bwrap"
+UNAVAILABLE = "SANDBOX_UNAVAILABLE"
+PROBE = timedelta(seconds=20)
+# Empty inside, but for what is named: a socket found here would lead out of the sandbox.
+SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
+# How names of hosts are resolved, and where some systems keep their programs.
+KEPT = tuple(
+    Path("/run") / name
+    for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
+)
+TEMPORARY = "/tmp"
+NAMESPACES = ("--unshare-pid", "--unshare-ipc")
+
+
+@dataclass(frozen=True, slots=True)
+class Inside(Launch):
+    """A command that is walled in already; its type says so, for its words could be anybody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What a command may do besides working in its worktree.
+
+    `worktrees` holds one folder for each task.  `shown` are read whatever is hidden around them,
+    and stay as they are whatever is writable around them: the repository and its git folder.
+    """
+
+    worktrees: Path
+    shown: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    network: bool = True
+    program: str = ""
+
+    def check(self) -> None:
+        """`Fault` unless a command can be run inside; asked before any agent is called."""
+        argv = (self._found(), *_root(), *NAMESPACES, *self._net(), "--", "true")
+        env = {"PATH": os.environ.get("PATH", os.defpath)}
+        done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
+        if done.code != 0:
+            said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
+            raise _unavailable(f"{PROGRAM} cannot make one here: {said[-1][:300]}")
+
+    def around(self, launch: Launch, folder: Path, own: Iterable[Path] = ()) -> Launch:
+        """The same command inside; one that is inside already stays as it is.
+
+        `own` are folders of the command's own, made if they are not there.
+        """
+        if isinstance(launch, Inside):
+            return launch
+        found = self._found()
+        for place in own:
+            place.mkdir(parents=True, exist_ok=True)
+        held = [self._worktree(Path(launch.cwd)), folder, *own, *self.writable]
+        walls = (*_root(), *_binds(self._seen(launch), _present(held)))
+        inside = ("--chdir", launch.cwd, "--", *launch.argv)
+        argv = (found, *walls, *NAMESPACES, *self._net(), *inside)
+        same = {field.name: getattr(launch, field.name) for field in fields(launch)}
+        return Inside(**{**same, "argv": argv, "env": {**launch.env, "TMPDIR": TEMPORARY}})
+
+    def _found(self) -> str:
+        if found := shutil.which(self.program or PROGRAM):
+            return found
+        raise _unavailable(f"{self.program or PROGRAM} is not installed")
+
+    def _net(self) -> tuple[str, ...]:
+        return () if self.network else ("--unshare-net",)
+
+    def _worktree(self, cwd: Path) -> Path:
+        """A check may work in a folder of its worktree; the whole of it is meant."""
+        if not cwd.is_relative_to(self.worktrees) or cwd == self.worktrees:
+            return cwd
+        return self.worktrees / cwd.relative_to(self.worktrees).parts[0]
+
+    def _seen(self, launch: Launch) -> list[Path]:
+        """What must be read: the repository, the home, the programs on the PATH."""
+        named = [launch.env.get("HOME", ""), *launch.env.get("PATH", "").split(os.pathsep)]
+        programs = [word for word in launch.argv[:1] if word.startswith("/")]
+        below = [Path(name) for name in (*named, *programs) if name.startswith("/")]
+        return [*_present(self.shown), *(p for p in _present([*KEPT, *below]) if _is_hidden(p))]
+
+
+class SandboxedProcesses:
+    """Every command of a task inside: set-up, agents and checks, which run what an agent wrote."""
+
+    def __init__(self, processes: Processes, sandbox: Sandbox) -> None:
+        self._processes, self._sandbox = processes, sandbox
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._processes.start(folder, self._sandbox.around(launch, folder))
+
+    def look(self, folder: Path) -> Look:
+        return self._processes.look(folder)
+
+    def renew(self, folder: Path) -> None:
+        self._processes.renew(folder)
+
+    def end(self, folder: Path, why: str) -> Look:
+        return self._processes.end(folder, why)
+
+
+def _unavailable(why: str) -> Fault:
+    return Fault(
+        f"the settings ask for a sandbox, and there is none: {why}",
+        transient=False,
+        code=UNAVAILABLE,
+        hint='install bubblewrap, or set sandbox.mode = "off"',
+    )
+
+
+def _root() -> Iterator[str]:
+    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    for place in SHARED:
+        if place.is_dir() and not place.is_symlink():
+            yield from ("--tmpfs", str(place))
+
+
+def _binds(seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
+    """The deeper ones last, so that each stands on top of what is around it."""
+    options: Mapping[Path, str] = {
+        **dict.fromkeys(seen, "--ro-bind"),
+        **dict.fromkeys(written, "--bind"),
+    }
+    for place in sorted(options, key=lambda held: len(held.parts)):
+        yield from (options[place], str(place), str(place))
+
+
+def _present(places: Iterable[Path]) -> list[Path]:
+    """Without links on the way: a mount would otherwise stand beside what is meant."""
+    return [place.resolve() for place in places if place.exists()]
+
+
+def _is_hidden(place: Path) -> bool:
+    return any(place.is_relative_to(shared) for shared in SHARED)

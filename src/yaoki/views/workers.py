@@ -1,0 +1,94 @@
+"""Workers as screens show them: who, where, how busy, with which tasks, waiting for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.display import one_line
+from yaoki.core.model import Stage, State
+from yaoki.core.tags import covered
+from yaoki.ports import Row, Seen
+
+SCHEMA = 1
+TASKS_SHOWN = 5
+
+
+def lacking(row: Row, live: Sequence[Seen]) -> str:
+    """Why none of these workers takes a task that could start; empty when one may."""
+    if row.state is not State.WAITING or row.open_needs or row.held:
+        return ""
+    fit = [seen for seen in live if _serves(seen, row)]
+    if row.tags and not fit:
+        names = row.tags.replace(",", ", ")
+        return f"waits for a worker with the tags {names}; none is there"
+    waits = [seen.worker.waits for seen in fit]
+    if waits and all(waits) and row.stage == Stage.PREPARE:
+        return f"waits: {waits[0]}"
+    return ""
+
+
+def _serves(seen: Seen, row: Row) -> bool:
+    worker = seen.worker
+    return (not worker.runs or row.run_id in worker.runs) and covered(row.tags, worker.tags)
+
+
+def worker_lines(live: Sequence[Seen], now: datetime) -> list[str]:
+    """One line each, and one more for what it waits for."""
+    lines = []
+    for seen in live:
+        lines.append(f"worker {_who(seen)}: {_busy(seen)}, {_age(seen, now)}{_extras(seen)}")
+        if seen.worker.waits:
+            lines.append(f"  begins nothing new: {one_line(seen.worker.waits, 200)}")
+    return lines
+
+
+def _who(seen: Seen) -> str:
+    pid = seen.worker.holder.partition(":")[2].partition(":")[0]
+    return one_line(f"{seen.worker.name}:{pid}" if pid else seen.worker.name, 80)
+
+
+def _busy(seen: Seen) -> str:
+    shown = ", ".join(seen.tasks[:TASKS_SHOWN])
+    more = f" and {len(seen.tasks) - TASKS_SHOWN} more" if len(seen.tasks) > TASKS_SHOWN else ""
+    busy = f"{len(seen.tasks)} of {seen.worker.slots} slots busy"
+    return f"{busy} ({shown}{more})" if seen.tasks else busy
+
+
+def _age(seen: Seen, now: datetime) -> str:
+    minutes = max(0, int((now - seen.since).total_seconds() // 60))
+    return f"up for {minutes} min" if minutes < 120 else f"up for {minutes // 60} h"
+
+
+def _extras(seen: Seen) -> str:
+    worker = seen.worker
+    parts = [
+        "in the background" if worker.background else "",
+        f"only run {', '.join(worker.runs)}" if worker.runs else "",
+        f"tags {one_line(', '.join(worker.tags), 120)}" if worker.tags else "",
+        "stopping" if worker.doing == "STOPPING" else "",
+    ]
+    return "".join(f", {part}" for part in parts if part)
+
+
+def workers_document(live: Sequence[Seen]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "workers": [_document(seen) for seen in live]}
+
+
+def _document(seen: Seen) -> dict[str, Any]:
+    worker = seen.worker
+    return {
+        "holder": worker.holder,
+        "host": worker.host,
+        "name": worker.name,
+        "slots": worker.slots,
+        "tags": list(worker.tags),
+        "runs": list(worker.runs),
+        "background": worker.background,
+        "state": worker.doing,
+        "waits": worker.waits or None,
+        "since": seen.since.isoformat(),
+        "heartbeat": seen.beat.isoformat(),
+        "tasks": list(seen.tasks),
+    }

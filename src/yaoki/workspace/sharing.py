@@ -1,0 +1,132 @@
+"""One machine or many: what differs for the workspace, at one place.
+
+`Alone` asks nobody.  `Sharing` has a remote on which all machines meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
+from pathlib import Path
+
+from yaoki.core.model import Task
+from yaoki.errors import GitFailed
+from yaoki.workspace.address import open_address
+from yaoki.workspace.git import Git
+from yaoki.workspace.publishing import Publishing
+from yaoki.workspace.refs import RUNS, SNAPSHOTS, WORK, Commit, Move, Refs, run_ref
+from yaoki.workspace.remote import Remote
+from yaoki.workspace.repository import Repository
+from yaoki.workspace.shared import SharedRefs
+from yaoki.workspace.snapshots import Snapshot
+
+BRANCHES = re.compile(r"refs/heads/.+")
+
+
+class Alone:
+    """Only this repository: its refs are the truth, and nothing is owed to anybody."""
+
+    name = ""
+
+    def __init__(self, git: Git) -> None:
+        self.lines = self.branches = Refs(git)
+
+    def host(self, machine: str) -> str:
+        return machine
+
+    def once(self, _: str, act: Callable[[], None]) -> None:
+        act()
+
+    def owing(self, task_id: str, *, over: bool = False) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def catch_up(self) -> None:
+        """Nothing is ever behind."""
+
+    def need(self, task: Task) -> None:
+        """All work there is, is here."""
+
+    def behind(self, task: Task, head: Commit | None, usable: bool) -> bool:
+        return False
+
+    def here(self, commit: str) -> bool:
+        return True
+
+    def near(self, *commits: str) -> None:
+        """A commit that is not here is nowhere."""
+
+    def bring_snapshot(self, snapshot_id: str) -> None:
+        """All snapshots there are, are here."""
+
+    def gather(self, *prefixes: str) -> None:
+        """Nobody else has any."""
+
+    def forget(self, snapshots: Collection[Snapshot]) -> None:
+        """They are gone already."""
+
+    def bring_run(self, run_id: str) -> None:
+        """All of it is here."""
+
+    def drop(self, moves: Sequence[Move]) -> None:
+        """They were deleted here, and stood nowhere else."""
+
+
+class Sharing(Publishing):
+    """The run branch and all kept work are the same on all machines."""
+
+    def __init__(self, git: Git, remote: Remote, folder: Path, warn: Callable[[str], None]) -> None:
+        super().__init__(Refs(git), remote, folder, warn)
+        self.lines = SharedRefs(git, remote)
+        self.branches = SharedRefs(git, remote, BRANCHES)
+        self.name = remote.address.name
+        self._clone = sha256(str(git.common_dir).encode()).hexdigest()[:8]
+        self._opened: set[str] = set()
+
+    def host(self, machine: str) -> str:
+        """Two clones on one machine have worktrees of their own."""
+        return f"{machine}:{self._clone}"
+
+    def once(self, run_id: str, act: Callable[[], None]) -> None:
+        """The branch of a run is made once, by whoever comes first; later nobody need look."""
+        if run_id not in self._opened:
+            act()
+            self._opened.add(run_id)
+
+    def behind(self, task: Task, head: Commit | None, usable: bool) -> bool:
+        """Does the worktree here lack what was kept of the task, and is that to be had?
+
+        A person's work is where the person is: only that machine has it.
+        """
+        if task.take_over:
+            if task.work.worktree and not usable:
+                words = f"a person worked on {task.id} in its worktree on another machine"
+                raise GitFailed(words, transient=True, hint="let a worker of that machine go on")
+            return False
+        if not task.work.head or not self.bring(task):
+            return False
+        return head is None or not self._refs.contains(task.work.head, head.sha)
+
+    def here(self, commit: str) -> bool:
+        return self._refs.commits(commit)[0] is not None
+
+    def bring_run(self, run_id: str) -> None:
+        """Whatever any machine kept of a run, before all of it is put away."""
+        self.lines.commits(run_ref(run_id), f"{RUNS}/{run_id}")
+        self.fetch(f"{WORK}/{run_id}-*", f"{SNAPSHOTS}/{run_id}-*")
+
+    def drop(self, moves: Sequence[Move]) -> None:
+        """Delete these there as well; one that somebody moved, or that is not there, stays so."""
+        if moves:
+            self.remote.push(*moves, atomic=False)
+
+
+def open_sharing(
+    git: Git, repository: Repository, said: str, folder: Path, warn: Callable[[str], None]
+) -> Alone | Sharing:
+    """As the settings say: nobody, or the remote of this name, URL or path."""
+    if not said:
+        return Alone(git)
+    remote = Remote(git, open_address(git, repository, said))
+    return Sharing(git, remote, folder, warn)

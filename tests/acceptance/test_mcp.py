@@ -1,0 +1,281 @@
+"""The MCP server, asked by the official client: its tools work in a real run, and a late caller
+is refused by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
+from tests.acceptance.test_result import (
+    CHECKS,
+    at_work,
+    environment_in,
+    keeps_environment,
+    one_task,
+    stand,
+    told,
+)
+
+pytestmark = pytest.mark.acceptance
+Seen = TypeVar("Seen")
+TOOLS = {"result", "ask", "status", "why", "submit", "extend", "add_retry_task", "complete"}
+PEOPLES = ("approve", "answer", "waive", "merge", "cancel", "undo", "resume", "revive", "go")
+
+
+def with_client(
+    place: Place,
+    who: Mapping[str, str],
+    use: Callable[[Client], Awaitable[Seen]],
+    mode: Literal["auto", "legacy"] = "auto",
+) -> Seen:
+    """The client starts the server as agents do: by its command line, in the caller's folder."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "yaoki", "mcp"],
+        env={**place.env, **who},
+        cwd=place.folder if who else place.repo,
+    )
+
+    async def talk() -> Seen:
+        async with Client(server, mode=mode) as client:
+            return await use(client)
+
+    return anyio.run(talk)
+
+
+class Answer:
+    """What a call came to: the document, or the error that the agent reads."""
+
+    def __init__(self, got: Any) -> None:
+        self.failed: bool = got.is_error
+        self.text: str = got.content[0].text
+        self.document: dict[str, Any] = got.structured_content
+        self.error: dict[str, Any] = self.document.get("error", {})
+
+
+async def _all(calls: tuple[tuple[str, dict[str, Any]], ...], client: Client) -> list[Answer]:
+    return [Answer(await client.call_tool(name, given)) for name, given in calls]
+
+
+def called(
+    place: Place, who: Mapping[str, str], *calls: tuple[str, dict[str, Any]]
+) -> list[Answer]:
+    return with_client(place, who, partial(_all, calls))
+
+
+@pytest.mark.spec("12.7", "9.2")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_lists_the_tools_and_none_is_a_persons(
+    place: Place, mode: Literal["auto", "legacy"]
+) -> None:
+    async def use(client: Client) -> Any:
+        return client.protocol_version, (await client.list_tools()).tools
+
+    version, tools = with_client(place, {}, use, mode)
+    listed = {tool.name: tool for tool in tools}
+
+    assert version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
+    assert set(listed) == TOOLS
+    assert not [name for name in listed if any(word in name for word in PEOPLES)]
+    for tool in listed.values():
+        assert tool.description
+        assert tool.input_schema["additionalProperties"] is False
+    assert {n for n, t in listed.items() if t.annotations.read_only_hint} == {"status", "why"}
+
+
+@pytest.mark.spec("12.7", "9.2", "11.2", "2.6")
+def test_an_agent_at_work_looks_extends_and_says_how_it_ended(place: Place, tmp_path: Path) -> None:
+    kept, go = tmp_path / "env", tmp_path / "go"
+    plan = a_plan(
+        {
+            "one": [[keeps_environment(kept), waits_for(go), *writes("a.txt")]],
+            "more": [writes("a.txt")],
+        },
+        [{"id": "one", "checks": ["a"]}],
+        CHECKS,
+    )
+    more = {"id": "more", "goal": "Do more.", "needs": ["one"], "checks": ["a"]}
+    done = {"status": "done", "summary": "It works."}
+
+    with at_work(place, plan, kept, go) as who:
+        looked, reasons, bad, grown, early, noted, again = called(
+            place,
+            who,
+            ("status", {}),
+            ("why", {"task": "one"}),
+            ("extend", {"tasks": [{**more, "checks": ["aa"], "gaol": "x"}]}),
+            ("extend", {"tasks": [more]}),
+            ("complete", {}),
+            ("result", done),
+            ("result", done),
+        )
+
+    assert looked.document["tasks"][0]["state"] == "ACTIVE"
+    assert looked.document["run"] == who["YAOKI_RUN"]
+    assert reasons.document["task"]["name"] == "one"
+    assert bad.failed
+    assert any("unknown key 'gaol'" in line for line in bad.error["defects"]), bad.text
+    assert "yaoki-mcp-" not in bad.text, "where the server keeps its papers is nobody's business"
+    assert (grown.failed, grown.document["revision"]) == (False, 2), grown.text
+    assert (early.failed, "one (ACTIVE)" in early.text) == (True, True), early.text
+    assert (noted.failed, noted.document["noted"]) == (False, True), noted.text
+    assert (again.error["refused"], again.error["exit_code"]) == ("DUPLICATE", 66)
+    assert len(told(place, "RESULT_NOTED")) == 1
+    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    assert states == {"one": "DONE", "more": "DONE"}
+
+
+@pytest.mark.spec("11.2", "12.7")
+def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    first, kept, go = tmp_path / "first", tmp_path / "env", tmp_path / "go"
+    plan = one_task(
+        [[keeps_environment(first)], [keeps_environment(kept), waits_for(go), *writes("a.txt")]]
+    )
+    task = {"id": "more", "goal": "Do more.", "checks": ["a"]}
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("result", {"status": "failed", "summary": "late"}),
+        ("ask", {"question": "late?"}),
+        ("status", {}),
+        ("why", {"task": "one"}),
+        ("submit", {"plan": one_task([writes("a.txt")])}),
+        ("extend", {"tasks": [task]}),
+        ("add_retry_task", {"task": "one"}),
+        ("complete", {}),
+    )
+
+    with at_work(place, plan, kept, go):
+        before = stand(place)
+        refused = called(place, environment_in(first), *calls, *calls)
+        after = stand(place)
+
+    assert {name for name, _ in calls} == TOOLS
+    assert {(one.failed, one.error["refused"]) for one in refused} == {(True, "STALE")}
+    assert all("is stale" in one.text and "stop the work" in one.text for one in refused)
+    assert before == after
+    journal = [data["call"] for data in told(place, "RESULT_REFUSED")]
+    assert sorted(journal) == sorted(TOOLS - {"ask"}), "one record for each kind of call"
+    assert len(place.yaoki("status", "--all", "--json").document["runs"]) == 1
+
+
+@pytest.mark.spec("12.7", "3.9")
+def test_a_question_over_mcp_reaches_a_person(place: Place, tmp_path: Path) -> None:
+    kept, go = tmp_path / "env", tmp_path / "go"
+    plan = one_task([[keeps_environment(kept), waits_for(go)]])
+
+    with at_work(place, plan, kept, go) as who:
+        [asked] = called(place, who, ("ask", {"question": "Which port?"}))
+
+    assert not asked.failed, asked.text
+    task = place.task("one")
+    assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
+    assert "Which port?" in task["question"]
+
+
+@pytest.mark.spec("9.1", "9.2", "8.5")
+def test_a_planner_fills_a_phase_and_replaces_what_failed(place: Place) -> None:
+    """A session that a person drives: no task in the environment, the newest run is meant."""
+    plan = a_plan(
+        {"one": [writes("a.txt", "bad\n")], "one-r2": [writes("a.txt")], "b": [writes("b.txt")]},
+        [{"id": "one", "checks": ["a"], "retry": {"max_retries": 0}, "phase": "first"}],
+        {**CHECKS, "b": holds("b.txt")},
+        phases=[
+            {"id": "first"},
+            {"id": "later", "needs": ["first"], "deferred": True, "constraints": {"max_tasks": 1}},
+        ],
+    )
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+    task = {"id": "b", "goal": "Do b.", "checks": ["b"], "agent": "actor"}
+
+    crowd, filled, replaced, own = called(
+        place,
+        {},
+        ("submit", {"phase": "later", "tasks": [task, {**task, "id": "c"}]}),
+        ("submit", {"phase": "later", "tasks": [task]}),
+        ("add_retry_task", {"task": "one", "goal": "Do it right."}),
+        ("result", {"status": "done", "summary": "x"}),
+    )
+    done = place.yaoki("resume", "--quiet")
+
+    assert (crowd.failed, "over the limit of 1" in crowd.text) == (True, True), crowd.text
+    assert not filled.failed, filled.text
+    assert not replaced.failed, replaced.text
+    assert (own.failed, "YAOKI_TASK is not set" in own.text) == (True, True)
+    assert done.code == 0, done.out + done.err
+    states = {t["name"]: t["state"] for t in place.status()["tasks"]}
+    assert (states["one"], states["one-r2"], states["b"]) == ("REPLACED", "DONE", "DONE")
+
+
+@pytest.mark.spec("9.2", "2.2", "10.4")
+def test_a_submitted_plan_waits_for_a_persons_yes(place: Place) -> None:
+    plan = one_task([writes("a.txt")])
+
+    bad, both, made = called(
+        place,
+        {},
+        ("submit", {"plan": {**plan, "taks": []}}),
+        ("submit", {"plan": plan, "phase": "x", "tasks": [{}]}),
+        ("submit", {"plan": plan}),
+    )
+    waits = place.yaoki("resume", "--quiet")
+    began = place.task("one")["attempt"]
+    place.yaoki("answer", made.document["run"], "go")
+    done = place.yaoki("resume", "--quiet")
+
+    assert (bad.failed, "did you mean 'tasks'?" in bad.text) == (True, True), bad.text
+    assert (both.failed, "either plan, or phase with tasks" in both.text) == (True, True)
+    assert not made.failed, made.text
+    assert (waits.code, began) == (4, 0), waits.out
+    assert done.code == 0, done.out + done.err
+
+
+@pytest.mark.spec("14.2", "14.4", "12.7")
+def test_arguments_are_bounded_and_secrets_masked(place: Place, tmp_path: Path) -> None:
+    kept, go = tmp_path / "env", tmp_path / "go"
+    key = "correct-horse-battery"
+    plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
+    plan["goal"] = f"Use {key}"
+
+    with at_work(place, plan, kept, go) as who:
+        long, wrong, extra, foreign, looked, noted = called(
+            place,
+            {**who, "MY_API_KEY": key},
+            ("result", {"status": "failed", "summary": "x" * 4001}),
+            ("result", {"status": "won", "summary": "x"}),
+            ("result", {"status": "failed", "sumary": "x"}),
+            ("status", {"run": "another"}),
+            ("status", {}),
+            ("result", {"status": "failed", "summary": f"{key} did not work"}),
+        )
+
+    assert all(one.failed for one in (long, wrong, extra, foreign))
+    assert "at most 4000 characters" in long.text
+    assert "unknown argument 'sumary'; did you mean 'summary'?" in extra.text
+    assert not looked.failed
+    assert key not in looked.text
+    assert "[masked]" in looked.document["goal"]
+    assert not noted.failed, noted.text
+    assert [data["summary"] for data in told(place, "RESULT_NOTED")] == ["[masked] did not work"]
+
+
+@pytest.mark.spec("11.5", "11.2", "0.4")
+def test_an_attempt_has_a_bounded_number_of_results(place: Place, tmp_path: Path) -> None:
+    kept, go = tmp_path / "env", tmp_path / "go"
+    plan = one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]])
+    many = [("result", {"status": "done", "summary": f"no {n}"}) for n in range(17)]
+
+    with at_work(place, plan, kept, go) as who:
+        *taken, over = called(place, who, *many)
+
+    assert not any(one.failed for one in taken)
+    assert (over.failed, "17 is over the limit of 16" in over.text) == (True, True), over.text
+    assert len(told(place, "RESULT_NOTED")) == 16

@@ -1,0 +1,301 @@
+"""Agents that reach for what is not theirs: refused inside the sandbox, caught or told outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Place, holds
+from yaoki.errors import Fault
+from yaoki.system.sandbox import Sandbox
+
+pytestmark = pytest.mark.acceptance
+
+SECRET = "sk-planted-7f3a91c2"
+
+
+def needs_bubblewrap() -> None:
+    """Where it cannot be had the reason is said; a build server gets it if it can be installed."""
+    if why := lacking():
+        pytest.skip(why)
+
+
+@cache
+def lacking() -> str:
+    if not shutil.which("bwrap") and os.environ.get("CI") and os.geteuid() == 0:
+        _install()
+    try:
+        Sandbox(Path("/nowhere")).check()
+    except Fault as fault:
+        return fault.sentence
+    return ""
+
+
+def _install() -> None:
+    """From the system's own packages; other test processes wait for the lock."""
+    if not (apt := shutil.which("apt-get")):
+        return
+    for words in (("update",), ("install", "-y", "bubblewrap")):
+        argv = (apt, "-q", "-o", "DPkg::Lock::Timeout=60", *words)
+        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(argv, env=env, capture_output=True, timeout=120, check=False)
+
+
+def settings(place: Place, **asked: object) -> None:
+    words = "".join(f"{key} = {_toml(value)}\n" for key, value in asked.items())
+    file = place.repo / "yaoki.toml"
+    file.write_text(f"{file.read_text()}\n[sandbox]\n{words}")
+    place.git(*WHO, "commit", "-qam", "settings")
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def a_plan(place: Place, script: str, **more: Any) -> str:
+    """A plain command as an agent: it says what it was refused, then does its work."""
+    agent = {"command": ["bash", "-c", f"exec 2>&1\n{script}\necho good > a.txt"]}
+    return place.plan(
+        {
+            "goal": "Reach",
+            "agents": {"bold": agent},
+            "agent": "bold",
+            "checks": {"good": holds("a.txt")},
+            "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"], **more}],
+        }
+    )
+
+
+def said(place: Place) -> str:
+    return place.yaoki("logs", "a").out
+
+
+def everything(top: Path) -> dict[str, bytes]:
+    """Every file of the user's checkout and git folder, but for what yaoki keeps there."""
+    ours = (".yaoki", ".git/worktrees", ".git/objects", ".git/refs", ".git/logs")
+    files = {str(file.relative_to(top)): file for file in top.rglob("*") if file.is_file()}
+    return {name: file.read_bytes() for name, file in files.items() if not name.startswith(ours)}
+
+
+# ------------------------------------------------------------------ inside
+
+
+REACHES = {
+    "checkout": "echo evil > {repo}/README",
+    "checkout-new": "echo evil > {repo}/planted",
+    "config": "git config core.fsmonitor /bin/false",
+    "config-by-hand": "echo '[core]' >> {repo}/.git/config",
+    "hooks": "mkdir -p {repo}/.git/hooks && touch {repo}/.git/hooks/pre-commit",
+    "objects": "rm -rf {repo}/.git/objects",
+    "store": "echo evil > {repo}/.yaoki/state.db",
+    "system": "touch /usr/planted /etc/planted /var/planted",
+}
+
+
+# Around the worktree everything that is temporary is the sandbox's own, and goes with it.
+VANISHING = ("touch {top}/planted", "mkdir {home}/worktrees/planted", "touch /tmp/planted-{mark}")
+
+
+@pytest.mark.spec("14.3", "0.2")
+def test_inside_nothing_but_the_worktree_can_be_written(place: Place) -> None:
+    needs_bubblewrap()
+    settings(place, mode="on")
+    places = {"repo": place.repo, "top": place.folder, "home": place.home, "mark": os.getpid()}
+    tries = [f"({act.format(**places)}) && echo DID {name}" for name, act in REACHES.items()]
+    tries += [act.format(**places) for act in VANISHING]
+    before = everything(place.repo)
+
+    done = place.yaoki("run", a_plan(place, "\n".join(tries)))
+
+    assert done.code == 0, done.out + done.err
+    assert place.task("a")["state"] == "DONE"
+    assert "DID" not in said(place)
+    assert said(place).count("Read-only file system") >= len(REACHES)
+    assert everything(place.repo) == before
+    assert not [act for act in VANISHING if Path(act.format(**places).split()[1]).exists()]
+    assert "CHECKOUT_CHANGED" not in place.story("a")
+
+
+@pytest.mark.spec("14.3", "14.2")
+def test_inside_no_secret_of_the_worker_and_no_process_of_others_is_seen(place: Place) -> None:
+    needs_bubblewrap()
+    settings(place, mode="on")
+    script = (
+        'env | grep -c PLANTED\ncat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" > seen\n'
+        f"grep -q {SECRET} seen && echo LEAKED\nrm seen\n"
+        "ls /proc | grep -c '^[0-9]' > count; test $(cat count) -lt 10 && echo ALONE; rm count"
+    )
+
+    done = place.yaoki("run", a_plan(place, script), env={"PLANTED_TOKEN": SECRET})
+
+    assert done.code == 0, done.out + done.err
+    assert "LEAKED" not in said(place)
+    assert "ALONE" in said(place)
+
+
+@pytest.mark.spec("14.3")
+@pytest.mark.parametrize("network", [True, False])
+def test_the_network_is_as_set(place: Place, network: bool) -> None:
+    needs_bubblewrap()
+    settings(place, mode="on", network=network)
+    outside = str(Path("/proc/self/ns/net").readlink())
+
+    done = place.yaoki("run", a_plan(place, "readlink /proc/self/ns/net"))
+
+    assert done.code == 0, done.out + done.err
+    assert (outside in said(place)) is network
+
+
+@pytest.mark.spec("14.3")
+def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
+    place: Place,
+) -> None:
+    needs_bubblewrap()
+    cache = place.folder / "cache"
+    cache.mkdir()
+    settings(place, mode="on", writable=[str(cache), str(place.repo.parent)])
+    script = f"touch {cache}/kept\ngit config core.fsmonitor /bin/false || echo REFUSED"
+
+    done = place.yaoki("run", a_plan(place, script))
+
+    assert done.code == 0, done.out + done.err
+    assert (cache / "kept").exists()
+    assert "REFUSED" in said(place)
+
+
+@pytest.mark.spec("14.3")
+def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
+    """What an agent wrote is run by the checks: they must not reach further than it does."""
+    needs_bubblewrap()
+    settings(place, mode="on")
+    reach = f"touch {place.repo}/planted"
+    plan = {
+        "goal": "Reach",
+        "agents": {"plain": {"command": ["sh", "-c", f"echo '{reach}' > check.sh"]}},
+        "agent": "plain",
+        "checks": {"refused": {"shell": "! sh check.sh"}},
+        "setup": [["sh", "-c", f"! {reach}"]],
+        "tasks": [{"id": "a", "goal": "Write check.sh.", "checks": ["refused"]}],
+    }
+
+    done = place.yaoki("run", place.plan(plan))
+
+    assert done.code == 0, done.out + done.err
+    assert not (place.repo / "planted").exists()
+
+
+# ------------------------------------------------------------------ fail closed
+
+
+@pytest.mark.spec("14.3", "0.6")
+def test_a_sandbox_that_is_not_there_stops_everything_before_any_agent(place: Place) -> None:
+    settings(place, mode="on")
+    marker = place.folder / "called"
+    tools = place.folder / "tools"
+    tools.mkdir()
+    for name in ("git", "bash", "sh", "touch"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+
+    done = place.yaoki("run", a_plan(place, f"touch {marker}"), env={"PATH": str(tools)})
+
+    assert done.code == 2
+    assert "the settings ask for a sandbox, and there is none: bwrap is not installed" in done.err
+    assert 'install bubblewrap, or set sandbox.mode = "off"' in done.err
+    assert not marker.exists()
+
+
+@pytest.mark.spec("14.3", "0.6", "4.8")
+def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place) -> None:
+    """Submitted where there was one, begun where there is none: no agent is called."""
+    marker, tools = place.folder / "called", place.folder / "tools"
+    tools.mkdir()
+    once = tools / "bwrap"
+    once.write_text(
+        "#!/bin/sh\n"
+        f"[ -e {tools}/asked ] && {{ echo 'bwrap: no namespaces here' >&2; exit 1; }}\n"
+        f"touch {tools}/asked\n"
+    )
+    once.chmod(0o755)
+    settings(place, mode="on")
+    path = {"PATH": f"{tools}:{os.environ['PATH']}"}
+
+    done = place.yaoki("run", a_plan(place, f"touch {marker}"), env=path)
+
+    assert done.code == 4, done.out + done.err
+    task = place.task("a")
+    assert (task["state"], task["reason"]) == ("ESCALATED", "SYSTEM_ERROR_PERMANENT")
+    assert "bwrap cannot make one here: bwrap: no namespaces here" in task["question"]
+    failures = [e["data"]["failure"] for e in place.events("a") if "failure" in e["data"]]
+    assert [failure["code"] for failure in failures] == ["SANDBOX_UNAVAILABLE"]
+    assert not marker.exists()
+
+
+# ------------------------------------------------------------------ without a sandbox
+
+
+@pytest.mark.spec("14.2", "14.3")
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ("git config core.fsmonitor /bin/false", "config"),
+        ("mkdir -p {repo}/.git/hooks; echo x > {repo}/.git/hooks/pre-push", "hooks/pre-push"),
+    ],
+    ids=["config", "hook"],
+)
+def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
+    place: Place, script: str, name: str
+) -> None:
+    done = place.yaoki("run", a_plan(place, script.format(repo=place.repo)))
+
+    task = place.task("a")
+    assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
+    assert f"the agent changed the repository's own configuration: {name}" in task["question"]
+
+
+@pytest.mark.spec("14.3", "0.2")
+def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Place) -> None:
+    """Nothing shows who wrote there, and a person may work in the checkout at any time."""
+    done = place.yaoki("run", a_plan(place, f"echo evil >> {place.repo}/README"))
+
+    assert (done.code, place.task("a")["state"]) == (0, "DONE")
+    told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert [held["what"] for held in told] == [["checkout/files"]]
+    assert "your checkout changed while the agent was at work: files" in done.out
+
+
+@pytest.mark.spec("14.3", "0.2")
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ("git -C {repo} add new", ["checkout/files", "checkout/index"]),
+        ("git -C {repo} checkout -q -b elsewhere", ["checkout/HEAD"]),
+        ("git -C {repo} status; cat {repo}/README; touch {repo}/untracked", []),
+    ],
+    ids=["index", "head", "looking"],
+)
+def test_outside_the_index_and_head_are_looked_at_as_well(
+    place: Place, script: str, what: list[str]
+) -> None:
+    (place.repo / "new").write_text("new\n")
+
+    done = place.yaoki("run", a_plan(place, script.format(repo=place.repo)))
+
+    assert done.code == 0, done.out + done.err
+    told = [e["data"]["what"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    assert told == ([what] if what else [])
+
+
+@pytest.mark.spec("14.2")
+def test_a_secret_variable_does_not_reach_an_agent(place: Place) -> None:
+    done = place.yaoki("run", a_plan(place, "env"), env={"PLANTED_TOKEN": SECRET})
+
+    assert done.code == 0, done.out + done.err
+    assert "YAOKI_TASK=" in said(place)
+    assert SECRET not in said(place)
+    assert "PLANTED_TOKEN" not in said(place)

@@ -1,0 +1,185 @@
+"""An agent's settings file: the hook goes in and out, and nothing else of it changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import Place
+from yaoki.errors import NotNow, Unknown
+from yaoki.hooks.installing import Target, install, installed, uninstall
+from yaoki.hooks.known import HOOKED, hooked
+
+SETTINGS = {
+    "empty": "{}",
+    "own": '{\n  "model": "x"\n}\n',
+    "tabs": '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n',
+    "lines": '{\r\n  "hooks": {\r\n    "Notification": [{"hooks": []}]\r\n  }\r\n}',
+    "others": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "a": 1}',
+    "odd": ' { "b" : [ 1 ,2 ] , "hooks":{ } , "z": "日本 \\u00e9" } ',
+}
+
+
+def target(top: Path, agent: str = "claude-code") -> Target:
+    known = HOOKED[agent]
+    return Target(known, top / known.project, top / "memory" / "project.json")
+
+
+def written(top: Path, text: str) -> Target:
+    made = target(top)
+    made.file.parent.mkdir()
+    made.file.write_bytes(text.encode("latin-1") if text == "\xff" else text.encode())
+    return made
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
+def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: str) -> None:
+    made = written(tmp_path, before)
+    made.file.chmod(0o640)
+
+    changed = install(made, 600)
+    put = made.file.read_bytes()
+    again = install(made, 600)
+    same = made.file.read_bytes()
+    install(made, 900)
+    longer = json.loads(made.file.read_bytes())
+    out = uninstall(made)
+
+    assert (changed, again, out) == (True, False, True)
+    assert put == same
+    assert sum("hook event" in json.dumps(held) for held in json.loads(put)["hooks"]["Stop"]) == 1
+    assert {key for key in json.loads(before) if key != "hooks"} <= set(json.loads(put))
+    assert longer["hooks"]["Stop"][-1]["hooks"][0]["timeout"] == 900
+    assert made.file.read_bytes() == before.encode()
+    assert made.file.stat().st_mode & 0o777 == 0o640
+    assert uninstall(made) is False
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
+def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before: str) -> None:
+    """Another checkout of the same project holds the file and not our memory of it."""
+    made = written(tmp_path, before)
+    install(made, 600)
+    made.memory.unlink()
+
+    uninstall(made)
+
+    left, was = json.loads(made.file.read_bytes()), json.loads(before)
+    empty = {"hooks": {name: held for name, held in was.get("hooks", {}).items() if held}}
+    assert left.get("hooks", {}) == empty["hooks"]
+    assert {**left, **empty} == {**was, **empty}
+
+
+@pytest.mark.spec("12.6")
+def test_a_file_that_we_made_goes_again(tmp_path: Path) -> None:
+    made = target(tmp_path)
+
+    install(made, 600)
+    held = json.loads(made.file.read_bytes())
+    uninstall(made)
+
+    assert set(held["hooks"]) == {"Stop", "UserPromptSubmit"}
+    assert not made.file.parent.exists()
+
+
+@pytest.mark.spec("12.6")
+def test_what_the_owner_changed_meanwhile_stays(tmp_path: Path) -> None:
+    """Our hook was moved into a group of the owner's, and another setting came."""
+    made = target(tmp_path)
+    install(made, 600)
+    held = json.loads(made.file.read_bytes())
+    (ours,) = held["hooks"]["Stop"][0]["hooks"]
+    mine = {"type": "command", "command": "mine"}
+    held["hooks"]["Stop"] = [{"hooks": [ours, mine]}]
+    made.file.write_text(json.dumps({"model": "x", **held}, indent=2))
+
+    uninstall(made)
+
+    left = json.loads(made.file.read_bytes())
+    assert left == {"model": "x", "hooks": {"Stop": [{"hooks": [mine]}]}}
+
+
+@pytest.mark.spec("12.6")
+def test_a_file_behind_a_link_stays_behind_its_link(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    made = target(tmp_path)
+    made.file.parent.mkdir()
+    made.file.symlink_to(real)
+
+    install(made, 600)
+
+    assert made.file.is_symlink()
+    assert "hook event" in real.read_text()
+    uninstall(made)
+    assert real.read_text() == "{}\n"
+
+
+@pytest.mark.spec("12.6", "0.6")
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\xff", '{"a": 1, "a": 2}', "[" * 9999],
+)
+def test_a_file_that_is_not_understood_is_left_alone(tmp_path: Path, text: str) -> None:
+    made = written(tmp_path, text)
+    before = made.file.read_bytes()
+
+    with pytest.raises(NotNow, match="was not changed"):
+        install(made, 600)
+    with pytest.raises(NotNow, match="was not changed"):
+        uninstall(made)
+
+    assert made.file.read_bytes() == before
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize(
+    ("agent", "event", "timeout"),
+    [("codex", "Stop", 600), ("gemini", "AfterAgent", 600_000), ("qwen", "Stop", 600_000)],
+)
+def test_other_agents_get_the_same_hook_in_their_own_form(
+    tmp_path: Path, agent: str, event: str, timeout: int
+) -> None:
+    made = target(tmp_path, agent)
+
+    install(made, 600)
+
+    (held,) = json.loads(made.file.read_bytes())["hooks"][event]
+    assert held["hooks"][0]["timeout"] == timeout
+    assert [(event, held["hooks"][0]["command"])] == installed(made)
+    assert f"hook event {agent}" in held["hooks"][0]["command"]
+
+
+@pytest.mark.spec("12.6", "0.6")
+@pytest.mark.parametrize("agent", ["opencode", "aider", "mini-swe-agent", "claud-code"])
+def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> None:
+    words = "did you mean 'claude-code'" if agent == "claud-code" else "cannot be held at its stop"
+
+    with pytest.raises(Unknown, match=words):
+        hooked(agent)
+
+
+@pytest.mark.spec("12.6")
+def test_the_persons_own_settings_are_touched_only_when_asked(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    home = tmp_path / "person"
+    home.mkdir()
+    env = {"HOME": str(home)}
+
+    place.yaoki("hook", "install", "claude-code", env=env)
+    untouched = list(home.iterdir())
+    place.yaoki("hook", "install", "claude-code", "--user", env=env)
+    text = (home / ".claude" / "settings.json").read_text()
+    out = place.yaoki("hook", "uninstall", "claude-code", "--user", "--json", env=env)
+
+    assert untouched == []
+    assert "--if-configured" in text
+    assert out.document["changed"] is True
+    assert list(home.iterdir()) == []
+    assert (place.repo / ".claude" / "settings.json").exists()

@@ -1,0 +1,174 @@
+"""Who works in the simulated world: processes, agents, checks, and a channel to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.simulation.world import Process, Touches, Tree, World
+from yaoki.agents.logs import OUT
+from yaoki.core.change import Change, Claims
+from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, Finding, Kind, Outcome
+from yaoki.errors import NoticeFailed
+from yaoki.ports import Launch, Look, Notice, Order
+
+
+class NumberedProcesses:
+    """Shims, as far as the engine can tell: they outlive the worker that started them.
+
+    Only what a planner says is a real file, below `home`, because the real reader reads it.
+    """
+
+    def __init__(self, world: World, touch: Touches, home: Path) -> None:
+        self.world, self.touch, self._home = world, touch, home
+
+    def _key(self, folder: Path) -> str:
+        """The same for every copy of the world."""
+        return str(folder.relative_to(self._home))
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        self.touch("start")
+        task, attempt = launch.env["task"], int(launch.env["attempt"])
+        if self._key(folder) not in self.world.processes:
+            key = (task, attempt)
+            self.world.starts[key] = self.world.starts.get(key, 0) + 1
+            looks = self.world.dice.randint(1, 3)
+            place = Path(launch.cwd).name
+            self.world.processes[self._key(folder)] = Process(task, attempt, place, looks)
+        self.touch("started")
+
+    def look(self, folder: Path) -> Look:
+        process = self.world.processes.get(self._key(folder))
+        if process is None:
+            return Look("absent")
+        if process.gone:
+            return Look("gone")
+        if not process.done and not process.ended:
+            process.looks -= 1
+            if process.looks > 0:
+                return Look("running")
+            self._say(folder, self.world.act(process))
+        return Look("exited", code=0, ended_by=process.ended, output_bytes=1)
+
+    def _say(self, folder: Path, words: str) -> None:
+        if words:
+            folder.mkdir(parents=True)
+            (folder / OUT).write_text(words)
+
+    def renew(self, folder: Path) -> None:
+        self.touch("renew")
+
+    def end(self, folder: Path, why: str) -> Look:
+        self.touch("end")
+        process = self.world.processes[self._key(folder)]
+        if process.running:
+            process.ended = why
+        return self.look(folder)
+
+
+class PlainAgent:
+    """Adds nothing to what the process did."""
+
+    def preflight(self, spec: AgentSpec) -> None:
+        return
+
+    def launch(self, order: Order) -> Launch:
+        name = order.environment["YAOKI_TASK_NAME"]
+        env = {"task": name, "attempt": str(order.attempt)}
+        return Launch(("agent",), str(order.worktree), env)
+
+    def resumes(self, spec: AgentSpec) -> bool:
+        return False
+
+    def read(self, folder: Path, look: Look) -> AgentExit:
+        return AgentExit(code=look.code, ended_by=look.ended_by, output_bytes=look.output_bytes)
+
+    def question(self, folder: Path) -> str:
+        return ""
+
+    def waits(self, folder: Path) -> timedelta:
+        return timedelta(0)
+
+
+@dataclass(frozen=True)
+class Said:
+    text: str = "mend it"
+    path: str = ""
+    steps: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class PlainTelling:
+    """One sentence for every failure."""
+
+    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Said:
+        return Said()
+
+
+class NoCriteria:
+    """Trees of words have no syntax to break."""
+
+    def judge(
+        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    ) -> tuple[Finding, ...]:
+        return ()
+
+    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None:
+        return None
+
+
+def holds(tree: Tree, argv: Sequence[str]) -> bool:
+    """What a check asks of a tree: good files, silence beside another file, enough lines."""
+    match argv:
+        case ("good", *paths):
+            return all(tree.get(path) == "good" for path in paths)
+        case ("there", *paths):
+            return all(path in tree for path in paths)
+        case ("quiet", path, beside):
+            return not (tree.get(path) == "loud" and beside in tree)
+        case ("lines", path, most):
+            return len(tree.get(path, "")) >= int(most)
+        case _:
+            raise AssertionError(f"no such check: {argv}")
+
+
+class TreeChecker:
+    """Asks the commit itself."""
+
+    def __init__(self, world: World, touch: Touches) -> None:
+        self.world, self.touch = world, touch
+
+    def check(
+        self,
+        spec: CheckSpec,
+        worktree: Path,
+        folder: Path,
+        *,
+        facts: Mapping[str, Any],
+        stop: Callable[[], bool],
+    ) -> Finding:
+        self.touch("check")
+        if holds(self.world.tree(facts["commit"]), spec.argv):
+            self.world.proven.add(facts["commit"])
+            self.touch("checked")
+            return Finding(spec.name, Outcome.PASSED)
+        words = f"not so: {' '.join(spec.argv)}"
+        return Finding(spec.name, Outcome.FAILED, pattern="test-failed", message=words)
+
+
+class Ear:
+    """A person's channel: it refuses each notice as often as the story says, then hears it."""
+
+    def __init__(self, world: World, touch: Touches) -> None:
+        self.world, self.touch = world, touch
+
+    def send(self, notice: Notice) -> None:
+        self.touch("send")
+        tries = self.world.tries[notice.id] = self.world.tries.get(notice.id, 0) + 1
+        if tries <= self.world.fails:
+            raise NoticeFailed("the line is busy")
+        self.world.heard.append(notice.id)
+        self.touch("heard")

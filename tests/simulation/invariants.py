@@ -1,0 +1,230 @@
+"""What must hold however often a worker died, and what can be compared between endings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from tests.simulation.lives import RUN, Life, Scene
+from tests.simulation.world import Touches
+from yaoki.core.model import State, TaskKind
+from yaoki.ports import Entry
+from yaoki.store import SqlStore
+
+# Whoever dies, these are written neither once more nor once less.
+ONCE = frozenset(
+    {
+        *("USER_REQUEST", "PLAN_SUBMITTED", "PLAN_EXTENDED", "TASK_SUBMITTED", "TASKS_PLANNED"),
+        *("PHASE_FILLED", "PHASE_REOPENED", "PHASE_REFUSED", "PHASE_TIMED_OUT"),
+        *("TASK_LANDED", "TASK_UNLANDED", "TASK_UNDONE", "UNDO_REQUESTED", "UNDO_DROPPED"),
+        *("TASK_BLAMED", "TASK_BLOCKED", "TASK_REVIVED", "TASK_REPLACED", "TASK_CANCELLED"),
+        *("RERUN_HELD", "RERUN_GRANTED", "RECOVERY_START", "RECOVERY_COMPLETE"),
+        *("SNAPSHOT_RESTORE", "REPLAN_REQUESTED", "ITERATION_FINISHED", "AGENT_FINISHED"),
+        *("RUN_PAUSED", "RUN_RESUMED", "RUN_REOPENED", "BUDGET_WARNING", "FINAL_SUMMARY"),
+        *("ESCALATE_DECISION", "ESCALATE_EXECUTED", "ESCALATION_ANSWERED", "NOTICE_SENT"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Names in place of ids and commits, so that endings can be compared."""
+
+    states: Mapping[str, str]
+    tree: Mapping[str, str]
+    lines: Mapping[str, Mapping[str, str]]
+    tries: Mapping[str, int]
+    counts: Mapping[str, tuple[int, int]]
+    needs: Mapping[str, frozenset[str]]
+    told: Mapping[tuple[str, str], int]
+    run: tuple[Any, ...]
+    cascades: Sequence[tuple[str, str, tuple[str, ...]]]
+    touches: tuple[str, ...]
+
+    def differs(self, other: Ending) -> list[str]:
+        """In words; the touches of a shorter life are no difference."""
+        found = []
+        for name in (
+            "states",
+            "tree",
+            "lines",
+            "tries",
+            "counts",
+            "needs",
+            "told",
+            "run",
+            "cascades",
+        ):
+            mine, its = getattr(self, name), getattr(other, name)
+            if mine != its:
+                found.append(f"{name}: {_between(mine, its)}")
+        return found
+
+
+def _between(mine: Any, its: Any) -> str:
+    if not isinstance(mine, Mapping):
+        return f"{mine} against {its}"
+    keys = [key for key in {**mine, **its} if mine.get(key) != its.get(key)]
+    return ", ".join(f"{key}: {mine.get(key)} against {its.get(key)}" for key in keys)
+
+
+def ending(life: Life) -> Ending:
+    """Held against every invariant first; then nothing more must happen by itself."""
+    check_invariants(life)
+    check_rests(life)
+    store, world = life.real, life.world
+    rows = store.rows(RUN)
+    names: dict[str, str] = {row.id: row.name for row in rows}
+    tasks = {row.name: store.task(row.id) for row in rows}
+    run = store.run(RUN)
+    told = Counter((e.event, names.get(e.task_id, "")) for e in journal(store) if e.event in ONCE)
+    return Ending(
+        states={row.name: row.state.value for row in rows},
+        tree=dict(world.tree(world.refs[run.branch])),
+        lines={
+            ref: dict(world.tree(commit)) for ref, commit in world.refs.items() if ref != run.branch
+        },
+        tries={name: t.counts.executions - t.counts.interruptions for name, t in tasks.items()},
+        counts={name: (t.counts.reruns, t.counts.replans) for name, t in tasks.items()},
+        needs={
+            names[task_id]: frozenset(names[n] for n in wanted)
+            for task_id, wanted in store.needs(RUN).items()
+        },
+        told=told,
+        run=(run.iteration, run.failures_in_row, run.grants, run.revision, run.paused),
+        cascades=sorted(
+            (e.event, names[e.task_id], tuple(names[one] for one in e.data["tasks"]))
+            for e in journal(store)
+            if e.event in {"TASK_BLOCKED", "TASK_REVIVED"}
+        ),
+        touches=tuple(life.touch.names),
+    )
+
+
+def journal(store: SqlStore) -> list[Entry]:
+    return store.journal(run_id=RUN, limit=100_000)
+
+
+def check_invariants(life: Life) -> None:
+    """What must hold however often the worker died."""
+    world, store = life.world, life.real
+    misfolded = store.audit(RUN)
+    assert not misfolded, f"the journal does not fold to the rows: {misfolded}"
+    assert all(n == 1 for n in world.starts.values()), "no attempt's agent starts twice"
+    assert len(set(world.landings)) == len(world.landings), "no commit lands twice"
+    assert set(world.landings) <= world.proven, "nothing lands unproven"
+    told = journal(store)
+    bugs = [e.data["failure"]["message"] for e in told if "internal error" in str(e.data)]
+    assert not bugs, bugs
+    check_rows(store, told)
+    check_order(store, told)
+    check_bounds(store, told)
+    check_notices(life, told)
+
+
+def check_rows(store: SqlStore, told: Sequence[Entry]) -> None:
+    paused = bool(store.run(RUN).paused)
+    for row in store.rows(RUN):
+        mine = [entry for entry in told if entry.task_id == row.id]
+        assert row.state is not State.ACTIVE, f"{row.name} is in limbo"
+        assert not row.held, f"{row.name} is held for ever"
+        assert not row.undo_wanted, f"{row.name} waits to be taken back for ever"
+        waits = row.state is State.WAITING
+        assert not waits or row.open_needs or paused, f"{row.name} waits for nothing"
+        epochs = [entry.data["epoch"] for entry in mine if entry.event == "TASK_CLAIMED"]
+        assert epochs == list(range(1, len(epochs) + 1)), "epochs never fall"
+        by_hand = any(e.event == "TASKS_PLANNED" and e.data.get("by") for e in mine)
+        landed = standing(mine) or by_hand
+        assert landed == (row.state is State.DONE), f"{row.name}: one landing per task"
+
+
+def standing(entries: Sequence[Entry]) -> bool:
+    """Landings minus what was taken back."""
+    count = 0
+    for entry in entries:
+        count += entry.event == "TASK_LANDED"
+        count -= entry.event in {"TASK_UNLANDED", "TASK_UNDONE"}
+        assert count in {0, 1}, f"{entry.task_id} landed twice, or was taken back twice"
+    return bool(count)
+
+
+def check_order(store: SqlStore, told: Sequence[Entry]) -> None:
+    """Nothing lands before what it needs, nor on what was taken back."""
+    by_task: dict[str, list[Entry]] = {}
+    for entry in told:
+        by_task.setdefault(entry.task_id, []).append(entry)
+    for task_id, needs in store.needs(RUN).items():
+        landings = [e.seq for e in by_task.get(task_id, ()) if e.event == "TASK_LANDED"]
+        for seq in landings:
+            for need in needs:
+                assert _done_by(by_task[need], seq), f"{task_id} landed before {need}"
+
+
+def _done_by(entries: Sequence[Entry], seq: int) -> bool:
+    before = [entry for entry in entries if entry.seq < seq]
+    return standing(before) or any(e.event == "TASKS_PLANNED" and e.data.get("by") for e in before)
+
+
+def check_bounds(store: SqlStore, told: Sequence[Entry]) -> None:
+    """Re-runs once per lineage, replans at most three times, each iteration once."""
+    tasks = [store.task(row.id) for row in store.rows(RUN)]
+    granted: Counter[str] = Counter()
+    for task in tasks:
+        own = [e for e in told if e.task_id == task.id and e.event == "RERUN_GRANTED"]
+        granted[task.lineage or task.id] += len(own)
+        if task.spec.kind is TaskKind.GROUP:
+            assert task.counts.reruns <= 2, f"{task.spec.name} was recovered again and again"
+    assert max(granted.values(), default=0) <= 1, f"a second re-run: {granted}"
+    assert sum(task.spec.name.startswith("replan-") for task in tasks) <= 3
+    ended = [e.data for e in told if e.event == "ITERATION_FINISHED"]
+    numbers = [data["iteration"] for data in ended if data["decision"] == "next"]
+    assert numbers == list(range(1, len(numbers) + 1)), "an iteration was counted twice"
+
+
+def check_notices(life: Life, told: Sequence[Entry]) -> None:
+    """Delivered at least once, marked once."""
+    sent = [entry.data["notice"] for entry in told if entry.event == "NOTICE_SENT"]
+    assert sorted(set(life.world.heard)) == sorted(sent), "every notice heard is marked once"
+    assert life.real.notices_waiting() == 0
+
+
+def check_rests(life: Life) -> None:
+    """By another process an hour later: a reconcile may clear worktrees away, a second one changes
+    no row and adds no line.
+    """
+    refs, seen = dict(life.world.refs), _written(life)
+    life.world.time += timedelta(hours=1)
+    scene = Scene(life.world, life.home)
+    later = Life(scene, "later:1", Touches(), store=life.real)
+    _reconcile(later)
+    once = _written(life)
+    more = [entry.event for entry in life.real.journal(after=seen.lines)]
+    assert set(more) <= {"RECONCILED"}, f"a reconcile at the end told {more}"
+    assert once.rows - seen.rows == len(more), "a reconcile at the end changed more than it told"
+    _reconcile(later)
+    assert _written(life) == once, "a second reconcile changed something"
+    assert life.world.refs == refs, "a reconcile at the end moved a branch"
+
+
+def _reconcile(later: Life) -> None:
+    later.reconcile()
+    assert later.worker.claim(9, [RUN]) == []
+    assert later.closing.rests(RUN)
+    assert later.sending.deliver() == 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows this connection has changed so far, and where the journal ends."""
+
+    rows: int
+    lines: int
+
+
+def _written(life: Life) -> Written:
+    changes = life.real.database.write(lambda link: link.row("SELECT total_changes() AS n"))
+    assert changes is not None
+    return Written(changes["n"], life.real.cursor())

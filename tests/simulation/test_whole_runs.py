@@ -1,0 +1,190 @@
+"""kill -9 at every touch of whole runs: re-runs, groups, planners, undoing, iterations, notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.simulation.invariants import Ending, ending
+from tests.simulation.lives import LEASE, Life, Scene, Story, at_every_touch, to_the_end
+from tests.simulation.stories import WHOLE_RUNS
+from tests.simulation.test_kill import like, tossed
+from tests.simulation.world import Touches
+
+SEEDS = 1
+# What is decided when everything rests: two workers may come to it at the same time.
+DECIDED = {f"{name} begins" for name in ("amend_all", "add", "update_run", "pause")}
+
+
+def names(*prefixes: str) -> list[str]:
+    return [name for name in WHOLE_RUNS if name.startswith(prefixes)]
+
+
+def killed(name: str, *, machine: bool) -> None:
+    story = WHOLE_RUNS[name]
+    at_every_touch(story, like(story), machine=machine)
+
+
+both = pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
+
+
+@both
+@pytest.mark.spec("8.4", "8.6", "0.2", "0.3")
+def test_the_one_re_run_is_granted_once_whoever_dies(machine: bool) -> None:
+    killed("rerun", machine=machine)
+
+
+@both
+@pytest.mark.spec("8.5", "10.4", "10.5", "8.6", "0.3")
+@pytest.mark.parametrize("name", names("answered", "optional"))
+def test_an_answer_is_heard_once_and_each_notice_is_marked_once(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("8.5", "9.2", "5.2", "8.6")
+@pytest.mark.parametrize("name", names("replaced", "mended"))
+def test_a_replacement_revives_exactly_those_who_waited(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("8.3", "8.6", "0.3")
+@pytest.mark.parametrize("name", names("group-"))
+def test_a_group_is_recovered_once_and_leaves_no_branch_behind(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("9.1", "9.2", "8.6", "0.4")
+@pytest.mark.parametrize("name", names("phase-"))
+def test_a_phase_is_filled_once_or_times_out_once(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("9.3", "2.3", "8.6", "0.4")
+@pytest.mark.parametrize("name", names("unmet", "hopeless", "goal"))
+def test_a_planner_is_asked_no_more_often_because_somebody_died(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("9.3", "9.6", "8.5", "8.6", "0.3")
+@pytest.mark.parametrize("name", names("blamed", "undone"))
+def test_what_is_taken_back_is_taken_back_once_with_all_that_stands_on_it(
+    name: str, machine: bool
+) -> None:
+    killed(name, machine=machine)
+
+
+@both
+@pytest.mark.spec("9.7", "10.6", "8.6", "0.3")
+@pytest.mark.parametrize("name", ["continuous", "failing", "budget"])
+def test_no_iteration_no_failure_and_no_pause_is_counted_twice(name: str, machine: bool) -> None:
+    killed(name, machine=machine)
+
+
+# ------------------------------------------------------------------ the stories tell what they mean
+
+
+@pytest.fixture(scope="module")
+def endings() -> Callable[[str], Ending]:
+    made: dict[str, Ending] = {}
+
+    def of(name: str) -> Ending:
+        if name not in made:
+            made[name] = to_the_end(WHOLE_RUNS[name], ending)
+        return made[name]
+
+    return of
+
+
+@pytest.mark.spec("8.3", "8.4", "9.1", "9.3", "9.7", "10.6")
+def test_the_stories_go_where_they_are_meant_to_go(endings: Callable[[str], Ending]) -> None:
+    """A story that never comes to its point would prove nothing."""
+    for name, event, task, count in (
+        ("rerun", "RERUN_GRANTED", "first", 1),
+        ("answered", "ESCALATE_EXECUTED", "first", 1),
+        ("answered", "NOTICE_SENT", "first", 1),
+        ("optional", "FINAL_SUMMARY", "", 2),
+        ("group-retry", "RECOVERY_START", "trio", 1),
+        ("group-rollback", "TASK_UNLANDED", "a", 1),
+        ("group-partial", "TASK_CANCELLED", "b", 1),
+        ("group-escalate", "ESCALATION_ANSWERED", "b", 1),
+        ("group-blame", "TASK_BLAMED", "trio", 1),
+        ("phase-good", "PHASE_FILLED", "fill", 1),
+        ("phase-never", "PHASE_TIMED_OUT", "fill", 1),
+        ("unmet", "REPLAN_REQUESTED", "", 1),
+        ("hopeless", "REPLAN_REQUESTED", "", 3),
+        ("goal", "RUN_PAUSED", "", 1),
+        ("blamed", "TASK_UNLANDED", "upon", 1),
+        ("undone", "TASK_UNLANDED", "three", 1),
+        ("continuous", "ITERATION_FINISHED", "", 2),
+        ("failing", "RUN_PAUSED", "", 1),
+        ("budget", "RUN_PAUSED", "", 1),
+    ):
+        assert endings(name).told.get((event, task), 0) == count, f"{name}: {event} {task}"
+
+
+@pytest.mark.spec("8.5", "9.2")
+def test_the_planner_revives_four_levels_and_a_diamond(endings: Callable[[str], Ending]) -> None:
+    waiting = ("left", "right", "join", "last")
+
+    assert endings("mended").cascades == [
+        ("TASK_BLOCKED", "root", waiting),
+        ("TASK_REVIVED", "root", waiting),
+    ]
+    assert endings("mended").states["last"] == "DONE"
+
+
+# ------------------------------------------------------------------ many deaths, two workers
+
+
+@pytest.mark.spec("0.2", "0.3", "0.4", "8.6")
+@pytest.mark.parametrize("name", WHOLE_RUNS)
+def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
+    for seed in range(SEEDS):
+        tossed(WHOLE_RUNS[name], seed)
+
+
+@pytest.mark.spec("8.6", "11.8", "0.3")
+@pytest.mark.parametrize("to_its_end", [False, True], ids=["one-decision", "to-the-end"])
+@pytest.mark.parametrize("name", WHOLE_RUNS)
+def test_two_workers_that_decide_at_once_decide_once(name: str, to_its_end: bool) -> None:
+    """The first stands still just before it writes; the second decides, or ends the whole run."""
+    story = WHOLE_RUNS[name]
+    whole = to_the_end(story, ending)
+    for point, touch in enumerate(whole.touches, start=1):
+        if touch in DECIDED:
+            end = beside(story, point, to_its_end=to_its_end)
+            differs = end.differs(whole)
+            assert not differs, f"touch {point}, {touch}:\n" + "\n".join(differs)
+
+
+def beside(story: Story, point: int, *, to_its_end: bool) -> Ending:
+    asking: list[Life] = []
+
+    def person(life: Life) -> bool:
+        asking.append(life)
+        acted = story.person(life)
+        asking.pop()
+        return acted
+
+    def interfere(scene: Scene, touch: Touches) -> None:
+        # Two people who want the same at the same time are no business of this test.
+        if touch.count != point or asking:
+            return
+        scene.world.time += LEASE * 2
+        other = Life(scene, "other:1", Touches())
+        if to_its_end:
+            other.live(story.person)
+        else:
+            other.closing.rests(other.run().id)
+        other.close()
+
+    end = to_the_end(replace(story, person=person), ending, between=interfere)
+    assert isinstance(end, Ending)
+    return end

@@ -1,0 +1,240 @@
+"""`ports.Workspace` over a world of dictionaries: git, as far as the engine can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.simulation.world import Touches, World, merged
+from yaoki.core.change import Change
+from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
+from yaoki.errors import GitFailed, NotNow
+from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place
+
+
+class DictLines:
+    """The run branch and the branches of groups."""
+
+    def __init__(self, world: World, touch: Touches) -> None:
+        self.world, self.touch = world, touch
+
+    def open_run(self, run: Run) -> None:
+        if run.branch not in self.world.refs:
+            self.touch("open_run")
+            self.world.refs[run.branch] = run.base
+            self.touch("run opened")
+
+    def head(self, run: Run) -> str:
+        if run.branch not in self.world.refs:
+            raise GitFailed(f"the run branch {run.branch} is gone")
+        return self.world.refs[run.branch]
+
+    def refresh_line(self, run: Run, group: str) -> Run:
+        """No subtask here needs a task outside its group."""
+        return self.open_line(run, group)
+
+    def open_line(self, run: Run, group: str) -> Run:
+        world, branch = self.world, run.line_of(group).branch
+        if branch not in world.refs:
+            self.touch("open_line")
+            world.refs[branch] = world.bases[branch] = self.head(run)
+            self.touch("line opened")
+        return run.line_of(group, world.bases[branch])
+
+    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
+        self.touch("roll_back")
+        world, line = self.world, self.open_line(run, group)
+        held, to = self.head(line), self.head(run)
+        if held == to == line.base:
+            return held, to
+        world.kept[f"{group}/rollback"] = held
+        world.refs[line.branch] = world.bases[line.branch] = to
+        self.touch("rolled back")
+        return held, to
+
+    def close_line(self, run: Run, group: str) -> None:
+        self.touch("close_line")
+        branch = run.line_of(group).branch
+        held = self.world.refs.get(branch)
+        if held is not None and held in self.world.ancestors(self.head(run)):
+            del self.world.refs[branch], self.world.bases[branch]
+        self.touch("line closed")
+
+    def landings(self, run: Run) -> tuple[LandedStep, ...]:
+        """Along the first parents, oldest first."""
+        steps: list[LandedStep] = []
+        at = self.head(run)
+        while at != run.base:
+            commit = self.world.commits[at]
+            steps.append(LandedStep(TaskId("" if commit.undo else commit.task), at))
+            at = commit.parents[0]
+        return tuple(reversed(steps))
+
+    def combination(self, base: str, chosen: Sequence[str]) -> str:
+        world, made = self.world, base
+        for landing in chosen:
+            before = world.tree(world.commits[landing].parents[0])
+            tree, clashes = merged(before, world.tree(made), world.tree(landing))
+            if clashes:
+                return ""
+            made = world.commit(tree, (made,))
+        return made
+
+    def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        before, after = self.world.tree(old), self.world.tree(new)
+        paths = (p for p in sorted({*before, *after}) if before.get(p) != after.get(p))
+        return tuple((_status(p in before, p in after), p) for p in paths)
+
+    def land(self, run: Run, commit: str, onto: str) -> str:
+        self.touch("land")
+        if self.world.refs[run.branch] == onto:
+            self.world.refs[run.branch] = commit
+            if commit != onto:
+                self.world.landings.append(commit)
+        self.touch("landed")
+        return self.head(run)
+
+    def undo(self, run: Run, landed: str, task_id: str) -> str:
+        """A commit that takes it back; twice is once."""
+        self.touch("undo")
+        world, head = self.world, self.head(run)
+        if landed not in world.ancestors(head):
+            raise NotNow(f"{run.branch} does not hold {task_id}")
+        before = world.tree(world.commits[landed].parents[0])
+        tree, clashes = merged(world.tree(landed), world.tree(head), before)
+        if clashes:
+            raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
+        if tree != world.tree(head):
+            world.refs[run.branch] = world.commit(tree, (head,), task=task_id, undo=landed)
+        self.touch("undone")
+        return self.head(run)
+
+    def holds(self, run: Run, commit: str) -> bool:
+        return bool(commit) and commit in self.world.ancestors(self.head(run))
+
+    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        held = self.world.ancestors(self.head(run))
+        return tuple(commit for commit in commits if commit not in held)
+
+    def intact(self, run: Run) -> str:
+        return ""
+
+    def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged:
+        raise AssertionError("nobody merges here")
+
+
+class DictWorkspace(DictLines):
+    """Worktrees as well."""
+
+    def prepare(self, run: Run, task: Task, attempt: int) -> Place:
+        self.touch("prepare")
+        world, name, head = self.world, task.id, self.head(run)
+        fresh = task.attempt == 0 or task.fresh_next or name not in world.worktrees
+        if fresh:
+            world.worktrees[name] = dict(world.tree(head))
+            world.heads[name] = head
+        elif task.feedback and task.feedback.kind is Kind.CONFLICT:
+            marked = {**world.tree(head), task.spec.name: "good", "shared": "<<<<<<<"}
+            world.worktrees[name] = marked
+            world.heads[name] = world.commit(marked, (world.heads[name], head))
+        self.touch("prepared")
+        base = head if fresh else world.common(world.heads[name], head)
+        return Place(Path("/w") / name, base, "", fresh)
+
+    def snapshot(self, task: Task, attempt: int) -> str:
+        self.touch("snapshot")
+        return f"{task.id}-{attempt}"
+
+    def keep(self, run: Run, task: Task) -> Kept:
+        self.touch("keep")
+        world, name = self.world, task.id
+        there, before = world.worktrees[name], world.heads[name]
+        if dict(there) != dict(world.tree(before)):
+            world.heads[name] = world.commit(there, (before,))
+        world.kept[f"{task.id}/{task.attempt}"] = world.heads[name]
+        self.touch("kept")
+        head = world.heads[name]
+        tree = repr(sorted(world.tree(head).items()))
+        return Kept(head, tree, (name,) if head != task.work.base else (), 0, 1)
+
+    def candidate(self, run: Run, task: Task) -> Candidate:
+        self.touch("candidate")
+        world, onto = self.world, self.head(run)
+        if task.spec.kind is TaskKind.CHECK:
+            return Candidate(onto, onto, "")
+        head = task.work.head
+        tree, clashes = merged(
+            world.tree(world.common(head, onto)), world.tree(head), world.tree(onto)
+        )
+        if clashes:
+            return Candidate("", onto, "", conflicts=clashes)
+        if tree == world.tree(onto):
+            return Candidate(onto, onto, "")
+        commit = self._proposed(task, tree, (onto, head))
+        world.worktrees[task.id] = dict(tree)
+        world.heads[task.id] = commit
+        self.touch("candidate made")
+        return Candidate(commit, onto, "", changed=(task.spec.name,), tracked=9)
+
+    def _proposed(self, task: Task, tree: dict[str, str], parents: tuple[str, str]) -> str:
+        """The same commit however often it is asked for."""
+        before = self.world.candidates.get(task.id)
+        if before is not None and self.world.commits[before].parents == parents:
+            return before
+        made = self.world.commit(tree, parents, task=task.id)
+        self.world.candidates[task.id] = made
+        return made
+
+    def visit(self, task: Task, commit: str) -> None:
+        self.touch("visit")
+        self.world.worktrees[task.id] = dict(self.world.tree(commit))
+
+    def rebuild(self, task: Task) -> bool:
+        """Worktrees may go missing between two lives."""
+        world, name = self.world, task.id
+        if name in world.worktrees:
+            return False
+        world.heads[name] = task.work.head or task.work.base
+        world.worktrees[name] = dict(world.tree(world.heads[name]))
+        return True
+
+    def release(self, task: Task) -> None:
+        self.touch("release")
+        self.world.worktrees.pop(task.id, None)
+        self.touch("released")
+
+    def worktrees(self) -> frozenset[str]:
+        return frozenset(self.world.worktrees)
+
+    # -------------------------------------------------------------- checks leave nothing here
+
+    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
+        return ()
+
+    def ignored(self, task: Task) -> frozenset[str]:
+        return frozenset()
+
+    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
+        """No check here leaves anything."""
+
+    def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
+        return {}
+
+    def checkout(self) -> Mapping[str, str]:
+        return {}
+
+    def guards(self) -> Mapping[str, str]:
+        return {}
+
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        return ()
+
+    def pushed(self, commit: str) -> bool:
+        return False
+
+    def diff(self, old: str, new: str) -> str:
+        raise AssertionError("nobody judges here")
+
+
+def _status(was: bool, is_: bool) -> str:
+    return "M" if was and is_ else "A" if is_ else "D"

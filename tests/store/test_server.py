@@ -1,0 +1,304 @@
+"""A store on a server: it may go away at any instant, and its clock counts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.builders import HOUR, MINUTE, RUN_ID, HandClock, a_spec
+from tests.store.acts import by_hand, finish, lease_of, opened, plan, submit, take
+from tests.store.proxy import Wire
+from tests.store.server import ROOT, Server, a_database, missing
+from yaoki.core.model import RunId, State
+from yaoki.errors import StoreBroken, StoreError
+from yaoki.store import SqlStore, open_store, store_known
+from yaoki.store.database import Link
+
+pytestmark = pytest.mark.postgres
+RUN = RunId(RUN_ID)
+DAY = timedelta(days=1)
+
+
+def until(what: Callable[[], bool], bound_s: float = 60) -> None:
+    deadline = time.monotonic() + bound_s
+    while not what():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+# ------------------------------------------------------------------ opening
+
+
+@pytest.mark.spec("13.1", "0.6")
+def test_a_store_is_not_made_where_it_should_be_found(url: str, clock: HandClock) -> None:
+    assert not store_known(url)
+    with pytest.raises(StoreError, match="no store here yet"):
+        opened(url, clock, create=False)
+    assert by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+
+    opened(url, clock).close()
+    assert store_known(url)
+
+
+@pytest.mark.spec("0.6")
+def test_a_database_of_somebody_else_is_refused_and_left_alone(url: str) -> None:
+    by_hand(url, "CREATE TABLE photos (id INTEGER)")
+
+    with pytest.raises(StoreBroken, match="not a yaoki store: it holds photos"):
+        opened(url)
+
+    found = by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    assert found == [("photos",)]
+
+
+@pytest.mark.spec("13.2", "13.1")
+def test_many_who_open_a_new_store_at_once_make_it_once(url: str) -> None:
+    made: list[SqlStore] = []
+    threads = [threading.Thread(target=lambda: made.append(opened(url))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert len(made) == 8
+    versions = by_hand(url, "SELECT version FROM schema_version")
+    assert len(versions) == len(set(versions))
+    for store in made:
+        store.close()
+
+
+@pytest.mark.spec("0.6")
+def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
+    by_hand_alone(server_url, "CREATE DATABASE old_bytes ENCODING 'LATIN1' TEMPLATE template0")
+    try:
+        with pytest.raises(StoreError, match="encoded as LATIN1") as refused:
+            opened(server_url.replace("/postgres", "/old_bytes", 1))
+        assert "createdb" in refused.value.hint
+    finally:
+        by_hand_alone(server_url, "DROP DATABASE old_bytes")
+
+
+def by_hand_alone(url: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute(statement)
+
+
+SECRETIVE = [
+    "postgresql://me:hush-hush@127.0.0.1:1/yaoki",
+    "postgresql://me:hush-hush@[::1/yaoki",
+    "postgresql://me:hush-hush@127.0.0.1:1/yaoki?nonsense=hush-hush",
+    "postgresql://me@127.0.0.1:1/yaoki?password=hush-hush",
+    "postgresql://me:hush%2Dhush@127.0.0.1:1/yaoki",
+]
+
+
+@pytest.mark.usefixtures("server_url")
+@pytest.mark.spec("14.2", "0.6")
+@pytest.mark.parametrize("address", SECRETIVE)
+def test_a_password_is_never_repeated(address: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        opened(address)
+
+    said = f"{refused.value.sentence} {refused.value.hint} {refused.value.__cause__}"
+    assert "hush" not in said
+    assert "store" in refused.value.sentence
+
+
+@pytest.mark.spec("0.6")
+def test_a_missing_driver_is_said_with_the_remedy() -> None:
+    script = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from yaoki.store import open_store\n"
+        "from yaoki.errors import StoreError\n"
+        "try: open_store('postgresql://h/d', None)\n"
+        "except StoreError as error: print(error.sentence, '|', error.hint)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+
+    assert "needs a driver" in said
+    assert said.strip().endswith("| pip install 'yaoki[postgres]'")
+
+
+# ------------------------------------------------------------------ the clock
+
+
+@pytest.mark.spec("11.1", "13.3")
+@pytest.mark.parametrize("wrong", [-DAY, DAY])
+def test_a_worker_with_a_wrong_clock_does_no_harm(url: str, wrong: timedelta) -> None:
+    """It neither takes what others hold nor keeps what it holds for a day."""
+    right = open_store(url, HandClock(datetime.now(UTC)), durable=False)
+    skewed = open_store(url, HandClock(datetime.now(UTC) + wrong), durable=False)
+    submit(right, *plan(a=[], b=[]))
+    take(right, "right:1")
+
+    held = take(skewed, "skewed:1")
+
+    assert skewed.claim("skewed:1", MINUTE, 9) == []
+    assert right.claim("right:1", MINUTE, 9) == []
+    late = lease_of(held).expires_at - datetime.now(UTC)
+    assert timedelta(0) < late < 2 * MINUTE
+    assert skewed.heartbeat([lease_of(held)], MINUTE).lost == frozenset()
+    stamps = [entry.at for entry in right.journal()]
+    assert max(stamps) - min(stamps) < HOUR
+    right.close()
+    skewed.close()
+
+
+# ------------------------------------------------------------------ what is new
+
+
+@pytest.mark.spec("13.1")
+def test_a_poller_hears_of_a_commit_without_asking(url: str, clock: HandClock) -> None:
+    store, other = opened(url, clock), opened(url, clock, looks=10**9)
+    other.version()
+    until(lambda: other.database._courier.listening)  # type: ignore[attr-defined]
+    before = other.version()
+    assert other.version() == before
+
+    submit(store, a_spec("a"))
+
+    until(lambda: other.version() != before)
+    store.close()
+    other.close()
+
+
+@pytest.mark.spec("13.1")
+def test_what_was_not_heard_is_asked_for(url: str, clock: HandClock) -> None:
+    store = opened(url, clock, looks=4)
+    store.version()
+    until(lambda: store.database._courier.listening)  # type: ignore[attr-defined]
+    before = store.version()
+
+    by_hand(url, "INSERT INTO connections (id, commits, at_ms) VALUES ('silent', 1, 0)")
+
+    assert store.version() in {before, before + 1}
+    assert before + 1 in [store.version() for _ in range(4)]
+    store.close()
+
+
+@pytest.mark.spec("10.1", "10.2")
+def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> None:
+    """A line is numbered before it is committed; one that comes late must not be jumped over."""
+    store = opened(url, clock)
+    submit(store, a_spec("a"))
+    start = store.cursor()
+    written, go_on = threading.Event(), threading.Event()
+
+    def slowly(link: Link) -> None:
+        store._tell(link, RUN, "WARNING", {"message": "first"})
+        written.set()
+        go_on.wait(60)
+
+    slow = threading.Thread(target=store.database.write, args=(slowly,))
+    slow.start()
+    written.wait(60)
+    store.note(RUN, "WARNING", {"message": "second"})
+    seen: list[str] = []
+    reader = threading.Thread(
+        target=lambda: seen.extend(e.data["message"] for e in store.journal(after=start))
+    )
+    reader.start()
+    reader.join(0.2)
+    assert seen == []
+    go_on.set()
+    slow.join(60)
+    reader.join(60)
+
+    assert seen == ["first", "second"]
+    store.close()
+
+
+# ------------------------------------------------------------------ a server that goes away
+
+
+@pytest.fixture
+def wire(url: str) -> Iterator[Wire]:
+    with Wire(url) as made:
+        yield made
+
+
+@pytest.mark.spec("0.2", "0.3", "13.3")
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_commit_without_an_answer_is_stored_once(wire: Wire, clock: HandClock, cut: str) -> None:
+    """Whether the server heard of it or not, the caller gets its result; the line stands once."""
+    store = opened(wire.url, clock)
+    (task_id,) = submit(store, a_spec("a"))
+    wire.cut = cut
+    task = take(store)
+    wire.cut = cut
+    store.note(RUN, "WARNING", {"message": "once"})
+    wire.cut = cut
+    done = finish(store, task)
+
+    assert wire.cuts == 3
+    assert store.task(task_id) == done
+    events = [entry.event for entry in store.journal()]
+    assert [events.count(n) for n in ("TASK_CLAIMED", "WARNING", "TASK_LANDED")] == [1, 1, 1]
+    assert store.audit(RUN) == []
+    store.close()
+
+
+@pytest.mark.spec("0.6", "0.4")
+def test_a_server_that_stays_away_is_said_within_a_bound(wire: Wire, clock: HandClock) -> None:
+    store = opened(wire.url, clock, outage=timedelta(seconds=0.3))
+    submit(store, a_spec("a"))
+    wire.__exit__()
+
+    with pytest.raises(StoreError, match="cannot be reached") as away:
+        store.note(RUN, "WARNING", {})
+    with pytest.raises(StoreError, match="cannot be reached"):
+        store.rows(RUN)
+
+    assert "psql" in away.value.hint
+    store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("0.2", "0.3", "13.1", "13.3")
+def test_a_server_that_crashes_in_the_middle_loses_nothing_and_stops_nobody() -> None:
+    """Three processes claim and finish; the server is killed under them four times."""
+    if why := missing():
+        pytest.skip(why)
+    server = Server.make()
+    try:
+        server.start()
+        with a_database(server.url) as url:
+            store = opened(url, durable=True)
+            needs = {n: (f"t{n - 30}",) if n >= 30 else () for n in range(240)}
+            submit(store, *(a_spec(f"t{n}", needs=wanted) for n, wanted in needs.items()))
+            claimers = [claimer(url, f"host{n}:1") for n in range(3)]
+            for part in range(1, 5):
+                until(lambda part=part: done(store) >= 40 * part)  # type: ignore[misc]
+                server.restart()
+            told = [process.communicate(timeout=100) for process in claimers]
+
+            assert [process.returncode for process in claimers] == [0] * 3, [e for _, e in told]
+            ids = [task_id for out, _ in told for task_id in out.split()]
+            assert len(ids) == len(set(ids)) == 240
+            assert store.tally(RUN) == {(State.DONE, True): 240}
+            landed = [e.task_id for e in store.journal(limit=10_000) if e.event == "TASK_LANDED"]
+            assert len(landed) == len(set(landed)) == 240
+            assert store.audit(RUN) == []
+            store.close()
+    finally:
+        server.remove()
+
+
+def done(store: SqlStore) -> int:
+    return store.tally(RUN).get((State.DONE, True), 0)
+
+
+def claimer(url: str, holder: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.store.claimer", url, holder, "durable"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)

@@ -1,0 +1,121 @@
+"""Workers in the store: who is there, what a claim leaves to others, ranges of ports."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import MINUTE, SECOND, HandClock, a_spec
+from tests.store.acts import lease_of, names, submit, take
+from yaoki.core.events import Released
+from yaoki.core.resources import Ports
+from yaoki.ports import BEGUN, NOTHING_NEW, Serving
+from yaoki.store import SqlStore
+
+HERE = Serving("here:1:2:3", "here", "desk", 4, ("big", "gpu"), background=True)
+TEN = Ports(20_000, 20_029, 10)
+
+
+@pytest.mark.spec("11.8")
+def test_a_worker_is_seen_with_what_it_holds_until_its_beat_is_old(
+    store: SqlStore, clock: HandClock
+) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    began = clock.now()
+    store.worker_beat(HERE, MINUTE)
+    take(store, HERE.holder)
+    clock.advance(30 * SECOND)
+    store.worker_beat(HERE, MINUTE)
+
+    (seen,) = store.workers()
+    clock.advance(MINUTE + SECOND)
+
+    assert seen.worker == HERE
+    assert (seen.since, seen.beat - seen.since) == (began, 30 * SECOND)
+    assert seen.tasks == (task_id,)
+    assert store.workers() == []
+
+
+@pytest.mark.spec("11.8")
+def test_a_worker_that_leaves_is_gone_at_once(store: SqlStore) -> None:
+    store.worker_beat(HERE, MINUTE)
+    store.worker_left(HERE.holder)
+
+    assert store.workers() == []
+
+
+@pytest.mark.spec("11.8")
+def test_a_task_is_left_to_workers_that_have_all_its_tags(store: SqlStore) -> None:
+    submit(store, a_spec("plain"), a_spec("one", tags=("gpu",)), a_spec("two", tags=("big", "gpu")))
+
+    assert names(store.claim("a:1", MINUTE, 9)) == ["plain"]
+    assert names(store.claim("b:1", MINUTE, 9, tags=["gpu"])) == ["one"]
+    assert names(store.claim("c:1", MINUTE, 9, tags=["big"])) == []
+    assert names(store.claim("d:1", MINUTE, 9, tags=["big", "gpu", "more"])) == ["two"]
+
+
+@pytest.mark.spec("11.5")
+def test_a_machine_without_room_takes_nothing_that_is_to_be_begun(store: SqlStore) -> None:
+    submit(store, a_spec("a"))
+
+    assert store.claim("a:1", MINUTE, 9, begin=NOTHING_NEW) == []
+    assert store.claim("a:1", MINUTE, 9, begin=BEGUN) == []
+    assert names(store.claim("a:1", MINUTE, 9)) == ["a"]
+
+
+@pytest.mark.spec("11.5", "4.8")
+def test_what_is_given_back_until_a_date_is_not_taken_before_it(
+    store: SqlStore, clock: HandClock
+) -> None:
+    submit(store, a_spec("a"))
+    lease = lease_of(take(store))
+    back = Released(lease.holder, lease.epoch, "no port is free", clock.now() + 5 * SECOND)
+    task = store.record(lease, lambda _: (back,))
+
+    assert task.counts.faults == task.counts.deliveries == 0
+    assert store.claim("b:1", MINUTE, 9) == []
+    clock.advance(5 * SECOND)
+    assert names(store.claim("b:1", MINUTE, 9)) == ["a"]
+    assert store.audit(task.run_id) == []
+
+
+@pytest.mark.spec("11.9")
+def test_a_range_stays_with_its_task_and_is_nobody_elses(store: SqlStore) -> None:
+    a, b, c, d = submit(store, *(a_spec(name) for name in "abcd"))
+
+    bases = [store.lease_ports(task_id, "here", TEN, ()) for task_id in (a, b, a, c, d)]
+    elsewhere = store.lease_ports(d, "there", TEN, ())
+
+    assert bases == [20_000, 20_010, 20_000, 20_020, None]
+    assert elsewhere == 20_000, "ports are a machine's own"
+    store.free_ports(b)
+    store.free_ports(b)
+    assert store.lease_ports(d, "here", TEN, ()) == 20_010
+
+
+@pytest.mark.spec("11.9")
+def test_a_range_that_others_on_the_machine_use_is_passed_over(store: SqlStore) -> None:
+    a, b = submit(store, a_spec("a"), a_spec("b"))
+    store.lease_ports(a, "here", TEN, ())
+
+    assert store.lease_ports(b, "here", TEN, [(20_005, 6)]) == 20_020
+    assert store.lease_ports(a, "here", TEN, [(20_009, 1)]) == 20_010, "its own is taken by now"
+
+
+@pytest.mark.spec("11.9")
+def test_claimers_at_once_get_ranges_of_their_own(store: SqlStore) -> None:
+    tasks = submit(store, *(a_spec(f"t{n}") for n in range(12)))
+    ports, found = Ports(20_000, 20_119, 10), dict[str, int | None]()
+
+    def lease(task_id: str) -> None:
+        found[task_id] = store.lease_ports(task_id, "here", ports, ())
+
+    threads = [threading.Thread(target=lease, args=(task_id,)) for task_id in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timedelta(seconds=30).total_seconds())
+
+    assert sorted(base or 0 for base in found.values()) == list(ports.bases())
