@@ -40,6 +40,11 @@ class Commits:
         names = dict.fromkeys(readable(os.fsdecode(path)) for path in paths)
         return MergedTree(tree.decode("ascii"), tuple(names))
 
+    def undone(self, landed: str, head: str) -> bool:
+        """Was this very landing taken back before, whatever landed since?"""
+        words = ("--first-parent", "-F", f"--grep=Yaoki-Undo: {landed}", "--format=%H", "-1")
+        return bool(self._git.text("log", *words, f"{landed}..{head}").strip())
+
     def base(self, one: str, other: str) -> str:
         """The newest commit both have; empty when they have none."""
         done = self._git.run("merge-base", one, other, ok=(0, 1))

@@ -93,6 +93,9 @@ class Landing:
         self._refs.refuse_checked_out(branch_of(run))
         for _ in range(RACES_MAX):
             head = self._branch.head(run)
+            if self._commits.undone(landed, head.sha):
+                # Reverting it once more would take away what landed in its place.
+                return head.sha
             self._refuse_undo(run, commit, head, task_id)
             made = self._reversal(run, commit, head, task_id)
             if made == head.sha:
