@@ -11,7 +11,7 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
 	--custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick agents lint format lock clean
+.PHONY: help demo test full agents lint format lock clean
 
 # Real agent programs for the tests: below .venv, so git does not see them and `clean` removes them.
 AGENTS := .venv/agents
@@ -23,12 +23,13 @@ help:  ## show this list
 demo: .venv/.run  ## watch a plan run to a proven end: no key, no network
 	$(BIN)/yaoki demo
 
-test: lint agents  ## everything that must hold before a commit
-	$(BIN)/pytest -q -n auto --dist worksteal
+test: lint  ## everything that must hold before a commit
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents"
 	$(BIN)/python -m tests.spec_coverage
 
-quick: lint  ## the same without the real agent programs
-	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents"
+full: lint agents  ## the same, and the real agent programs against a scripted model
+	$(BIN)/pytest -q -n auto --dist worksteal
+	$(BIN)/python -m tests.spec_coverage
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check

@@ -12,7 +12,7 @@ from tests.store.acts import finish, lease_of, submit
 from yaoki.store import SqlStore, open_store
 from yaoki.store import statements as sql
 from yaoki.store.database import Link
-from yaoki.store.sqlite import SqliteLink
+from yaoki.store.sqlite_link import SqliteLink
 
 PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x"}
 

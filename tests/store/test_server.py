@@ -14,7 +14,7 @@ import pytest
 from tests.builders import HOUR, MINUTE, RUN_ID, HandClock, a_spec
 from tests.store.acts import by_hand, finish, lease_of, opened, plan, submit, take
 from tests.store.proxy import Wire
-from tests.store.server import ROOT, Server, a_database, missing
+from tests.store.server import ROOT, Server, a_database, binaries
 from yaoki.core.model import RunId, State
 from yaoki.errors import StoreBroken, StoreError
 from yaoki.store import SqlStore, open_store, store_known
@@ -148,6 +148,7 @@ def test_a_worker_with_a_wrong_clock_does_no_harm(url: str, wrong: timedelta) ->
     late = lease_of(held).expires_at - datetime.now(UTC)
     assert timedelta(0) < late < 2 * MINUTE
     assert skewed.heartbeat([lease_of(held)], MINUTE).lost == frozenset()
+    assert abs(skewed.clock.now() - right.clock.now()) < MINUTE
     stamps = [entry.at for entry in right.journal()]
     assert max(stamps) - min(stamps) < HOUR
     right.close()
@@ -218,6 +219,37 @@ def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> N
     store.close()
 
 
+@pytest.mark.spec("0.3", "13.1")
+def test_two_who_wait_for_each_other_both_come_to_their_end(url: str, clock: HandClock) -> None:
+    """The server ends one of them, and that one is done again."""
+    store = opened(url, clock)
+    ids = submit(store, *plan(a=[], b=[]))
+    both, tries = threading.Barrier(2, timeout=60), list[str]()
+
+    def crossing(first: str, then: str) -> Callable[[Link], None]:
+        def work(link: Link) -> None:
+            tries.append(first)
+            store._task(link, first)
+            if tries.count(first) == 1:
+                both.wait()
+            store._task(link, then)
+            store._tell(link, RUN, "WARNING", {"first": first})
+
+        return work
+
+    works = [crossing(ids[0], ids[1]), crossing(ids[1], ids[0])]
+    threads = [threading.Thread(target=store.database.write, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    told = [entry.data["first"] for entry in store.journal() if entry.event == "WARNING"]
+    assert sorted(told) == ids
+    assert len(tries) == 3
+    store.close()
+
+
 # ------------------------------------------------------------------ a server that goes away
 
 
@@ -264,11 +296,12 @@ def test_a_server_that_stays_away_is_said_within_a_bound(wire: Wire, clock: Hand
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("0.2", "0.3", "13.1", "13.3")
 def test_a_server_that_crashes_in_the_middle_loses_nothing_and_stops_nobody() -> None:
     """Three processes claim and finish; the server is killed under them four times."""
-    if why := missing():
-        pytest.skip(why)
+    if binaries() is None:
+        pytest.skip("the server was given, so it cannot be crashed")
     server = Server.make()
     try:
         server.start()

@@ -30,8 +30,9 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
     for note in view.notes[:SHOWN]:
-        how = "was left out of its group" if note.row.parent else "is optional and did not land"
-        say(f"  note: {line(note.row.name, 60)} {how}")
+        name = line(note.row.name, 60)
+        left = f"{name} was left out of its group" if note.row.parent else ""
+        say(f"  note: {left or f'optional {name} did not land'}")
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
 
 

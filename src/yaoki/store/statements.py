@@ -72,7 +72,7 @@ WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id)
 
 # In one order for everybody, so that two tasks that end at once do not wait for each other.
 DEPENDENTS_IN_ORDER = """
-SELECT id FROM tasks WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id) ORDER BY id
+SELECT id FROM tasks WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id) ORDER BY n
 """
 
 TASK = "SELECT * FROM tasks WHERE id = :id"

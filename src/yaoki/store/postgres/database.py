@@ -22,13 +22,13 @@ from yaoki.store.database import Away, Link, Params, Result
 from yaoki.store.migrate import migrate, version_of
 from yaoki.store.postgres.connecting import Address, Patience, connect, explained, gone, told
 from yaoki.store.postgres.courier import Courier
-from yaoki.store.postgres.link import Connection, ReadLink, WriteLink, schema
+from yaoki.store.postgres.link import Connection, ReadLink
+from yaoki.store.postgres.opening import Plain, refuse_unfit
 from yaoki.store.postgres.ring import Ring
 from yaoki.store.postgres.session import (
     AT_WORK,
     COMMITS,
     LAST_SEQ,
-    TABLE,
     Session,
     application,
     server_ms,
@@ -42,7 +42,6 @@ AT_START = timedelta(seconds=1)
 # When nothing was heard, every so many looks ask the server all the same.
 LOOKS = 5
 SETTLE_STEP_S, SETTLE_STEPS = 0.005, 1000
-SERVER_MIN = 130000
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -100,7 +99,7 @@ class PostgresDatabase:
         """The first connection: is it a server that we can work with, and is there a store?"""
         connection = self._begun(AT_START, "SELECT 1")
         try:
-            _refuse_unfit(connection)
+            refuse_unfit(connection)
             plain = Plain(connection, self._address)
             if not create and plain.write(lambda link: version_of(link, plain)) == 0:
                 raise StoreError("there is no store here yet", hint="yaoki run PLAN")
@@ -302,35 +301,3 @@ class PostgresDatabase:
                 session.forget(self._names)
         self._writers.close()
         self._readers.close()
-
-
-class Plain:
-    """A database without a store in it yet, as a migration sees it."""
-
-    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
-    own_schema = TABLE
-
-    def __init__(self, connection: Connection, address: Address) -> None:
-        self._connection, self._address = connection, address
-
-    @property
-    def where(self) -> str:
-        return str(self._address)
-
-    def schema(self, sql: str) -> str:
-        return schema(sql)
-
-    def write(self, work: Callable[[Link], Result]) -> Result:
-        with told(self._address), self._connection.transaction():
-            return work(WriteLink(self._connection))
-
-
-def _refuse_unfit(connection: Connection) -> None:
-    info = connection.info
-    encoding = info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        hint = "createdb --encoding=UTF8 --template=template0 yaoki"
-        raise StoreError(f"the database is encoded as {encoding}, not as UTF8", hint=hint)
-    if info.server_version < SERVER_MIN:
-        version = info.server_version // 10_000
-        raise StoreError(f"PostgreSQL {version} is too old", hint="PostgreSQL 13 or newer")

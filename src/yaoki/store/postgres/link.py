@@ -73,7 +73,10 @@ class ReadLink:
         return self._cursor.execute(translated(sql), _cleaned(params)).rowcount
 
     def many(self, sql: str, params: Sequence[Params]) -> None:
-        self._cursor.executemany(translated(sql), [_cleaned(each) for each in params])
+        if len(params) == 1:
+            self.run(sql, params[0])
+        else:
+            self._cursor.executemany(translated(sql), [_cleaned(each) for each in params])
 
     def keep(self, sql: str, params: Params | None = None) -> None:
         pass

@@ -110,7 +110,9 @@ class Session:
         return int(row["now_ms"]) if row else 0
 
     def commit(self) -> None:
-        self.connection.execute("COMMIT", prepare=False)
+        ended = self.connection.execute("COMMIT", prepare=False).statusmessage
+        # The server answers so, without an error, when a failure inside was passed over.
+        assert ended == "COMMIT", f"the transaction ended with {ended}"
         self.commits += 1
 
     def roll_back(self) -> None:
