@@ -136,7 +136,11 @@ def test_after_a_failed_iteration_a_person_says_go_and_the_next_one_begins(place
 @pytest.mark.acceptance
 @pytest.mark.spec("9.5", "8.3")
 def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
-    tasks = [{"id": "a"}, {"id": "b", "needs": ["a"]}, {"id": "c", "needs": ["b"]}]
+    tasks: list[dict[str, Any]] = [
+        {"id": "a"},
+        {"id": "b", "needs": ["a"]},
+        {"id": "c", "needs": ["b"]},
+    ]
     plan = a_group({"b": [["hang"]]}, tasks)
     run = place.start("run", place.plan(plan), "--quiet")
     until(lambda: "PROMPT_SENT" in place.story("b"), "b is at work")
