@@ -258,7 +258,7 @@ def _started(task: Task, event: AttemptStarted) -> Task:
         work=work,
         fresh_next=False,
         session="" if event.fresh else task.session,
-        began_at=event.base if event.fresh or not task.began_at else task.began_at,
+        began_at=task.began_at or event.base,
     )
 
 
@@ -335,6 +335,7 @@ def _granted(task: Task) -> Task:
         task,
         held=False,
         rerun=True,
+        began_at="",
         counts=counts,
         reason=None,
         stage=Stage.PREPARE,
@@ -361,6 +362,7 @@ def _unlanded(task: Task) -> Task:
         landed="",
         undo_wanted=False,
         recalled=task.blame is not None,
+        began_at="",
         fresh_next=True,
         due_at=None,
         work=Work(),

@@ -59,6 +59,8 @@ class Recovering:
         """Proofs that failed and that nobody is left to mend: a person is asked about them."""
         held = [task for task in self._store.held(run.id) if task.spec.patient]
         why = "nobody is left who could plan what is missing"
+        if self._store.run(run.id).paused:
+            return False
         if held:
             self._decide([(task.id, self._asking(why)) for task in held], held)
         return bool(held)

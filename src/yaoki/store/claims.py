@@ -174,6 +174,9 @@ class Claims(Writes):
         """How many agents may be begun before a limit of attempts, those at work counted."""
         if not self._day_budget and not self._budgeted(link, run_id):
             return UNLIMITED
+        if link.row(sql.BEGINS, {"run_id": run_id}) is None:
+            # What is left only waits to be verified and landed.
+            return UNLIMITED
         run, left = self._run(link, run_id), [UNLIMITED]
         for _, weight in totals.weights(link, run, self._day_budget, now):
             if weight.name == "attempts":

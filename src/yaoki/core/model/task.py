@@ -118,8 +118,8 @@ class Question:
 class Task:
     """A node of the graph as it stands.  `evolve` makes every later one from this.
 
-    `began_at` is the commit its worktree was made at; `session` the agent's own conversation, which
-    a retry in the same worktree goes on with.
+    `began_at` is the commit its first attempt began at; `session` the agent's own conversation,
+    which a retry in the same worktree goes on with.
     `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
     for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
     work is taken back; `recalled` says that it was, `unmovable` that it could not be.
