@@ -78,7 +78,8 @@ def run_view(
     until when which account waits; `lacks` why no worker takes a task that could start.
     """
     tally = Counter((row.state, row.required) for row in rows)
-    settled = not any(row.held or row.undo_wanted for row in rows)
+    # A paused run rests whatever waits for a decision: the decision is a person's.
+    settled = bool(run.paused) or not any(row.held or row.undo_wanted for row in rows)
     stands = stands_at(run, tally, resting=resting and settled)
     blocked = _causes(rows, needs)
     asked = questions or {}
