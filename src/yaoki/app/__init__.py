@@ -197,7 +197,7 @@ class App:
         return Control(
             self.store,
             self.workspace,
-            self.clock,
+            self.store.clock,
             dead=holder_dead,
             new_id=new_run_id,
             settle=self.closing.rests,
@@ -264,7 +264,7 @@ class App:
         return Resources(
             self.store,
             PortFiles(state_home() / "ports"),
-            self.clock,
+            self.store.clock,
             host=machine_id(),
             ports=wanted.ranges,
             prefix=wanted.database_prefix,
@@ -279,7 +279,7 @@ class App:
         return Closing(
             self.store,
             self.workspace,
-            self.clock,
+            self.store.clock,
             timeout=timedelta(seconds=limits.deadline_s),
             hang=timedelta(seconds=limits.hang_s),
         )
@@ -290,7 +290,7 @@ class App:
         return Worker(
             self.store,
             self.stages,
-            self.clock,
+            self.store.clock,
             holder=holder_name(),
             host=machine_id(),
             lease=timedelta(seconds=self.settings.limits.lease_s),
@@ -327,7 +327,7 @@ class App:
         return Pool(
             self.store,
             self.worker(slots, tags),
-            self.clock,
+            self.store.clock,
             slots=slots,
             lease=timedelta(seconds=limits.lease_s),
             heartbeat=timedelta(seconds=limits.heartbeat_s),
@@ -554,7 +554,7 @@ class App:
         from yaoki.notify import open_channels
 
         channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
-        return Sending(self.store, channels, self.clock)
+        return Sending(self.store, channels, self.store.clock)
 
     def expire_snapshots(self) -> list[str]:
         """Old ones go; those of tasks that are not over are needed."""

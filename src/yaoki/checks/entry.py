@@ -11,7 +11,7 @@ from typing import Any
 
 from yaoki.checks.output import OUT, shown
 from yaoki.checks.runner import Ran, Runner
-from yaoki.checks.told import TRY_LATER, bounded, broken, failed, passed
+from yaoki.checks.told import bounded, broken, failed, passed
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Item
@@ -81,17 +81,11 @@ def _absolute(paths: str) -> str:
 
 
 def _not_run(spec: CheckSpec, ran: Ran, seen: Mapping[str, Any]) -> Finding | None:
-    look = ran.look
-    if ran.stopped:
-        why, later = "stopped", True
-    elif look.start_error:
-        why, later = look.start_error, look.start_errno in TRY_LATER
-    elif look.phase != "exited":
-        why, later = "its process was lost", True
-    elif look.ended_by == "deadline":
-        why, later = f"timed out after {spec.timeout.total_seconds():g} s", True
+    look, cut = ran.look, ran.cut_off(spec.timeout)
+    if cut is not None:
+        why, later = cut
     elif look.ended_by:
-        why, later = f"ended by {look.ended_by}", look.ended_by != "output"
+        why, later = f"ended by {look.ended_by}", False
     elif look.signal:
         why, later = f"crashed with signal {look.signal}", True
     elif look.code:

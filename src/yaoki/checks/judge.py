@@ -15,7 +15,7 @@ from yaoki.checks.judge_answer import Answer, read_answer
 from yaoki.checks.judge_prompt import judge_prompt
 from yaoki.checks.output import OUT, shown
 from yaoki.checks.runner import Ran, Runner
-from yaoki.checks.told import MESSAGE_CHARS_MAX, TRY_LATER, bounded, broken, failed, passed
+from yaoki.checks.told import MESSAGE_CHARS_MAX, bounded, broken, failed, passed
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
@@ -132,22 +132,13 @@ def _seen(ran: Ran) -> dict[str, Any]:
 
 def _not_run(case: Case, ran: Ran, exit_: AgentExit) -> Finding | None:
     """The judge could not do its work: that is nobody's bad work."""
-    look = ran.look
-    if ran.stopped:
-        why, later = "stopped", True
-    elif look.start_error:
-        why, later = look.start_error, look.start_errno in TRY_LATER
-    elif look.phase != "exited":
-        why, later = "its process was lost", True
-    elif look.ended_by == "deadline":
-        why, later = f"timed out after {case.spec.timeout.total_seconds():g} s", True
-    elif look.ended_by not in {"", "output"}:
-        why, later = f"ended by {look.ended_by}", True
-    elif look.ended_by == "" and (look.signal or look.code or exit_.failed):
+    look, cut = ran.look, ran.cut_off(case.spec.timeout)
+    if cut is not None:
+        why, later = cut
+        return _broken(case, ran, why, transient=later)
+    if look.ended_by == "" and (look.signal or look.code or exit_.failed):
         return _limited(case, ran, exit_)
-    else:
-        return None
-    return _broken(case, ran, why, transient=later)
+    return None
 
 
 def _limited(case: Case, ran: Ran, exit_: AgentExit) -> Finding:

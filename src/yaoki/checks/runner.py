@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from yaoki.checks.told import TRY_LATER
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look, Processes
 from yaoki.system import SystemClock
@@ -22,6 +23,21 @@ class Ran:
     folder: Path
     look: Look
     stopped: bool = False
+
+    def cut_off(self, timeout: timedelta) -> tuple[str, bool] | None:
+        """Why it never came to its own end, and whether a later try may; None when it did."""
+        look = self.look
+        if self.stopped:
+            return "stopped", True
+        if look.start_error:
+            return look.start_error, look.start_errno in TRY_LATER
+        if look.phase != "exited":
+            return "its process was lost", True
+        if look.ended_by == "deadline":
+            return f"timed out after {timeout.total_seconds():g} s", True
+        if look.ended_by not in {"", "output"}:
+            return f"ended by {look.ended_by}", True
+        return None
 
 
 class Runner:

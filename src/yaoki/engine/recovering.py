@@ -18,7 +18,8 @@ from yaoki.core.graph import downstream
 from yaoki.core.model import Run, State, Strategy, Task, TaskId
 from yaoki.core.recovery import Choice, choose
 from yaoki.core.rounds import next_round
-from yaoki.core.rules import Moment, not_rerun
+from yaoki.core.rules import not_rerun
+from yaoki.engine.moments import moment
 from yaoki.ports import Clock, Row, Store, Workspace
 
 Change = tuple[TaskId, Callable[[Task], Sequence[Event]]]
@@ -75,11 +76,7 @@ class Recovering:
         return [*granted, *((task.id, self._asking(why)) for task in chosen.ask)]
 
     def _asking(self, why: str) -> Callable[[Task], Sequence[Event]]:
-        return lambda task: not_rerun(task, why, self._moment()) if task.held else ()
-
-    def _moment(self) -> Moment:
-        now = self._clock.now()
-        return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), 0.5)
+        return lambda task: not_rerun(task, why, moment(self._clock)) if task.held else ()
 
     # -------------------------------------------------------------- groups
 
@@ -96,7 +93,7 @@ class Recovering:
             case Strategy.RETRY_FAILED_ONLY:
                 head = self._workspace.head(self._workspace.open_line(run, group.id))
                 again = [(one, _granting(head, choice.strategy.value)) for one in failed]
-                return [(group.id, _unless_recovered(group, started)), *again]
+                return [(group.id, lambda _: (started,)), *again]
             case Strategy.ROLLBACK_AND_RETRY:
                 return self._rolled_back(run, group, done, failed, started)
             case Strategy.PARTIAL_COMMIT:
@@ -107,7 +104,7 @@ class Recovering:
                     choice.strategy, tuple(left_out), started.succeeded_subtasks, started.why
                 )
                 leaving = [(one, _left_out) for one in left_out]
-                return [(group.id, _unless_recovered(group, told)), *leaving]
+                return [(group.id, lambda _: (told,)), *leaving]
             case Strategy.ESCALATE:
                 asked = [(one, self._asking(choice.reason)) for one in failed]
                 return [(group.id, lambda _: (started,)), *asked]
@@ -134,7 +131,7 @@ class Recovering:
         why = "rolled back with its group"
         taken = [(row.id, _unlanding(to, why)) for row in done]
         again = [(one, _granting(to, Strategy.ROLLBACK_AND_RETRY.value)) for one in failed]
-        return [(group.id, _unless_recovered(group, started, restored)), *taken, *again]
+        return [(group.id, lambda _: (started, restored)), *taken, *again]
 
 
 def _unchanged(seen: Task) -> Callable[[Task], Sequence[Event]]:
@@ -144,11 +141,6 @@ def _unchanged(seen: Task) -> Callable[[Task], Sequence[Event]]:
         return ()
 
     return decide
-
-
-def _unless_recovered(group: Task, *events: Event) -> Callable[[Task], Sequence[Event]]:
-    """Two workers may come to the same choice; the group is recovered by one of them."""
-    return lambda now: events if now.counts.reruns == group.counts.reruns else ()
 
 
 def _unlanding(head: str, why: str) -> Callable[[Task], Sequence[Event]]:

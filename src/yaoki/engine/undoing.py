@@ -12,7 +12,8 @@ from yaoki.core.events import Event, UndoDropped, Undone, Unlanded
 from yaoki.core.graph import downstream
 from yaoki.core.machine import evolve
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
-from yaoki.core.rules import Moment, sent_back
+from yaoki.core.rules import sent_back
+from yaoki.engine.moments import moment
 from yaoki.errors import NotNow
 from yaoki.ports import Clock, Store, Workspace
 
@@ -62,9 +63,7 @@ class Undoing:
             words = f"{task.spec.name} was undone on {run.branch}. Try again or abort?"
             return (Undone(head, Question(words, (Choice.RETRY, Choice.ABORT))),)
         unlanded = Unlanded(head, "a proof fails since it landed")
-        now = self._clock.now()
-        moment = Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), 0.5)
-        return (unlanded, *sent_back(evolve(task, unlanded), moment))
+        return (unlanded, *sent_back(evolve(task, unlanded), moment(self._clock)))
 
 
 def _unlanding(one: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:

@@ -13,8 +13,9 @@ from yaoki.core.classify import UNDELIVERED
 from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Faulted, Interrupted, LandedOn, Report
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.engine.hold import Hold, Superseded
+from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
 from yaoki.errors import Fault, GitFailed, LeaseLost, StoreError, WorkspaceError, YaokiError
 from yaoki.ports import ALL, Clock, Store
@@ -98,7 +99,7 @@ class Worker:
             # A stage cut short by a stop says nothing; the next claim repeats it.
             released = Released(lease.holder, lease.epoch, "the worker was stopped")
             return self._store.record(lease, lambda _: (released,))
-        return self._store.record(lease, lambda now: decide(now, report, self._moment()))
+        return self._store.record(lease, lambda now: decide(now, report, moment(self._clock)))
 
     def _look(self, run: Run, task: Task, hold: Hold) -> Report:
         """What the stage saw; our own troubles become faults, never the agent's failure."""
@@ -132,10 +133,6 @@ class Worker:
             where = traceback.extract_tb(bug.__traceback__)[-1]
             words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
             return Faulted(words, transient=True)
-
-    def _moment(self) -> Moment:
-        now = self._clock.now()
-        return Moment(now.replace(microsecond=now.microsecond // 1000 * 1000), self._clock.chance())
 
     def _clean(self, run: Run, task: Task) -> None:
         warning = self._stages.release(run, task)

@@ -10,6 +10,7 @@ from typing import Any
 
 from yaoki.core.events import (
     Answered,
+    AttemptStarted,
     Blamed,
     Event,
     Planned,
@@ -18,7 +19,6 @@ from yaoki.core.events import (
     UndoRequested,
     name_of,
 )
-from yaoki.core.machine import evolve
 from yaoki.core.model import Catalogue, Reason, Run, Spec, State, Task, TaskId, TaskKind
 from yaoki.core.schedule import AGEING
 from yaoki.core.wire import event_to_data
@@ -178,11 +178,11 @@ class Writes(Applies):
         self, link: Link, task: Task, events: Sequence[Event], at_ms: int
     ) -> list[dict[str, Any]]:
         """Each line carries the attempt it belongs to, which an event may begin."""
-        catalogue = self._catalogue(link, task.run_id)
+        catalogue, attempt = self._catalogue(link, task.run_id), task.attempt
         entries = []
         for event in events:
-            task = evolve(task, event)
-            entries.append(entry_params(task, event, catalogue, at_ms))
+            attempt = event.attempt if isinstance(event, AttemptStarted) else attempt
+            entries.append({**entry_params(task, event, catalogue, at_ms), "attempt": attempt})
         return entries
 
     def _replacement(self, link: Link, task: Task) -> str:
