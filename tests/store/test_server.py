@@ -197,6 +197,7 @@ def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> N
 
     def slowly(link: Link) -> None:
         store._tell(link, RUN, "WARNING", {"message": "first"})
+        link.flush()
         written.set()
         go_on.wait(60)
 

@@ -7,7 +7,6 @@ so folding the journal gives the row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from yaoki.core.events import (
     AgentFinished,
@@ -58,6 +57,7 @@ from yaoki.core.model import (
     TaskKind,
     Work,
 )
+from yaoki.core.replacing import replace
 
 
 class Illegal(AssertionError):

@@ -24,19 +24,24 @@ Codec = Callable[[Any], Any]
 
 def to_data(value: Any) -> Any:
     """Plain JSON data; dataclasses lose the fields that stand at their default."""
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        return _encoder(type(value))(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Mapping):
-        return {str(k): to_data(v) for k, v in value.items()}
-    if isinstance(value, tuple | list | frozenset):
-        return [to_data(v) for v in value]
-    return value
+    return _to_data(type(value))(value)
+
+
+@cache
+def _to_data(cls: Any) -> Codec:
+    if issubclass(cls, Enum):
+        return attrgetter("value")
+    if is_dataclass(cls):
+        return _encoder(cls)
+    if issubclass(cls, datetime):
+        return datetime.isoformat
+    if issubclass(cls, timedelta):
+        return timedelta.total_seconds
+    if issubclass(cls, Mapping):
+        return lambda held: {str(k): to_data(v) for k, v in held.items()}
+    if issubclass(cls, tuple | list | frozenset):
+        return lambda held: [to_data(v) for v in held]
+    return lambda held: held
 
 
 def from_data(cls: type[Value], data: Any) -> Value:

@@ -17,6 +17,7 @@ from yaoki.core.events import (
 from yaoki.core.model import Kind, Task
 from yaoki.ports import ALL, Account
 from yaoki.store.database import Link
+from yaoki.store.puts import Params
 from yaoki.store.rows import Fields, instant, ms
 
 # When retries are used up nobody named a date; the account is tried again after this long.
@@ -36,6 +37,11 @@ PROBE = """
 UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
 AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 'ACTIVE')
 """
+
+
+def _first_of_each(rows: list[Params]) -> list[Params]:
+    """After the first, the others find nothing to do."""
+    return list({row["name"]: row for row in reversed(rows)}.values())
 
 
 def account_of(task: Task) -> str:
@@ -83,13 +89,14 @@ def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> N
         match event:
             case Claimed() if own and not before.cancel_wanted:
                 # The first one after the wait tries for all.
-                link.run(PROBE, {"name": own, "task": before.id, "now": ms(now)})
+                probe = {"name": own, "task": before.id, "now": ms(now)}
+                link.put(PROBE, probe, fold=_first_of_each)
             case AgentFinished(exit=exit_) if own and exit_.limit != "rate":
-                link.run(OPEN, {"name": own})
+                link.put(OPEN, {"name": own}, fold=_first_of_each)
             case Judged():
                 # A judge at its limit gives no judgment, so these have answered.
                 for name in sorted(_judges(before)):
-                    link.run(OPEN, {"name": name})
+                    link.put(OPEN, {"name": name}, fold=_first_of_each)
             case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
                 _limit(link, failure.account or own, due, failure.message)
             case EscalateDecided(failure=failure) if failure.kind is Kind.RATE_LIMIT:
@@ -106,7 +113,7 @@ def _judges(task: Task) -> set[str]:
 def _limit(link: Link, account: str, until: datetime, why: str) -> None:
     if not account:
         return
-    link.run(LIMIT, {"name": account, "until_ms": ms(until), "why": why[:200]})
+    link.put(LIMIT, {"name": account, "until_ms": ms(until), "why": why[:200]})
 
 
 def account_row(row: Fields) -> Account:

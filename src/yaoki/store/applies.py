@@ -80,13 +80,13 @@ class Applies(Reads):
             back = after.state is State.WAITING and before.state is not State.WAITING
             waits = rank(after.due_at or now, after.spec.priority, self._ageing) if back else None
             marks = {"rank": waits, "claimed_ms": ms(now) if claimed else None}
-            link.run(sql.UPDATE_TASK, {**task_params(after), **marks})
+            link.put(sql.UPDATE_TASK, {**task_params(after), **marks})
         change = before.settled - after.settled
         if change:
             ageing_ms = self._ageing // timedelta(milliseconds=1)
             params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
-            link.keep(sql.DEPENDENTS_IN_ORDER, {"id": after.id})
-            link.run(sql.OPEN_DEPENDENTS, params)
+            # It adds, so it does not matter who of them was written before.
+            link.put(sql.open_dependents(link.keeping), params, lane="dependents")
         learn(link, before, events, now)
         spend(link, before, events, now)
         self._rewire(link, after, events, now)

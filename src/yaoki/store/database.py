@@ -6,13 +6,14 @@ in SQLite they take turns, so every lock here is empty; in PostgreSQL they work 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from yaoki.errors import StoreError
+from yaoki.store.puts import Fold, as_they_are
 from yaoki.store.rows import Fields
 
 Result = TypeVar("Result")
@@ -26,6 +27,10 @@ class Away(StoreError):
 
 class Link(Protocol):
     """An open transaction, for reading or writing.  Statements name their parameters `:so`."""
+
+    @property
+    def kept(self) -> MutableMapping[str, Fields]:
+        """Rows of tasks that were fetched for us, and that nobody has changed since."""
 
     @property
     def keeping(self) -> str:
@@ -46,6 +51,14 @@ class Link(Protocol):
         """Execute; returns how many rows changed."""
 
     def many(self, sql: str, params: Sequence[Params]) -> None: ...
+
+    def put(self, sql: str, params: Params, lane: str = "", fold: Fold = as_they_are) -> None:
+        """Write, some time before the next thing is read or the commit.  Writes to one table keep
+        their order; a `lane` of its own says that the order does not matter.
+        """
+
+    def flush(self) -> None:
+        """Send what was put."""
 
     def keep(self, sql: str, params: Params | None = None) -> None:
         """Keep the rows of a SELECT, in its order, where writers work side by side."""
@@ -71,9 +84,12 @@ class Database(Protocol):
     def waiting(self) -> int:
         """How many transactions wait for their turn."""
 
-    def write(self, work: Callable[[Link], Result]) -> Result:
+    def write(self, work: Callable[[Link], Result], wanted: Collection[str] = ()) -> Result:
         """Run `work` in a transaction, durable when this returns.  It may be run more than once;
         what counts is the last time.
+
+        `wanted` are the tasks that it will look at: they are fetched together with those that its
+        neighbours want, and all are committed at once.
         """
 
     def read(self) -> AbstractContextManager[Link]:

@@ -56,7 +56,10 @@ class Reads:
 
     def _task(self, link: Link, task_id: str) -> Task:
         """In a writing transaction nobody else changes it until we commit."""
-        row = link.row(sql.TASK + link.keeping, {"id": task_id})
+        # Taken out: who asks again may have changed it meanwhile.
+        row = link.kept.pop(task_id, None) if link.kept else None
+        if row is None:
+            row = link.row(sql.TASK + link.keeping, {"id": task_id})
         if row is None:
             raise Unknown(f"there is no task {task_id}", hint="yaoki status")
         return self._from_row(link, row)

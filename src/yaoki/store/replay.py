@@ -68,6 +68,7 @@ class Replays(SqlStore):
         link.run("SAVEPOINT line")
         try:
             self._redo(link, group)
+            link.flush()
             kept = group
         except (AssertionError, LookupError, TypeError, ValueError, Unknown) as error:
             link.run("ROLLBACK TO line")

@@ -75,7 +75,7 @@ class SqlStore(Workers, LeasedPorts, Growing):
             self._spent(link, task, events)
             return after
 
-        task = self._db.write(work)
+        task = self._db.write(work, (lease.task_id,))
         if task is None:
             raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
         return task

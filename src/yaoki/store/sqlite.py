@@ -1,9 +1,9 @@
 """One SQLite database: a fair writer lock, group commit, read-only readers.
 
-Threads hand in their transactions; whoever gets the turn commits all that wait in one durable
-commit.  Across processes an `flock` makes the turns fair and keeps the halves of SQLite's WAL-reset
-race apart: every write, checkpoint and write-side close happens under it.  The journal file is
-written in the same turn, after the commit.
+The transactions of all threads that wait share one durable commit.  Across processes an `flock`
+makes the turns fair and keeps the halves of SQLite's WAL-reset race apart: every write, checkpoint
+and write-side close happens under it.  The journal file is written in the same turn, after the
+commit.
 """
 
 from __future__ import annotations
@@ -13,30 +13,21 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any
 
 from yaoki.errors import StoreBroken, StoreError, StoreFull
+from yaoki.store.batches import Batches, Request, wanted_by
 from yaoki.store.database import Link, Result
 from yaoki.store.places import Places
 from yaoki.store.sqlite_link import SqliteLink
 from yaoki.store.witness import Witness
 
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-BATCH_MAX = 512
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
-@dataclass(slots=True)
-class _Request(Generic[Result]):
-    work: Callable[[Link], Result]
-    result: Result | None = None
-    error: BaseException | None = None
-    done: bool = False
 
 
 class SqliteDatabase:
@@ -50,9 +41,7 @@ class SqliteDatabase:
         # Given once the schema stands: before that there is nothing to witness.
         self.witness: Witness | None = None
         self.commits = 0
-        self._turn = threading.Condition()
-        self._waiting: list[_Request[Any]] = []
-        self._committing = False
+        self._batches = Batches(self._commit)
         self._reading = threading.Lock()
         with told(path), ExitStack() as opened:
             self._lock_fd = os.open(
@@ -83,60 +72,54 @@ class SqliteDatabase:
     @property
     def waiting(self) -> int:
         """How many transactions wait for the next commit."""
-        return len(self._waiting)
+        return self._batches.waiting
 
-    def write(self, work: Callable[[Link], Result]) -> Result:
+    def write(self, work: Callable[[Link], Result], wanted: Collection[str] = ()) -> Result:
         """Run `work` in a transaction of its own, committed durably together with its neighbours.
 
         An exception inside `work` undoes just that work and is raised here.
         """
-        request: _Request[Result] = _Request(work)
-        with self._turn:
-            self._waiting.append(request)
-        while not request.done:
-            self._take_turn(request)
-        if request.error is not None:
-            raise request.error
-        return request.result  # type: ignore[return-value]  # set whenever error is not
+        return self._batches.write(work, wanted)
 
-    def _take_turn(self, request: _Request[Any]) -> None:
-        """Wait until another thread has committed this request, or commit all that wait.
+    def _commit(self, batch: list[Request[Any]]) -> None:
+        with told(self.path), self._exclusive():
+            # Inside our turn, so no write ever goes to a file that was set aside.
+            self.present()
+            self._write_all(batch)
+            if self.witness is not None:
+                self.witness.follow(self._writer)
 
-        Whoever comes while a commit is on its way to the disk shares the next one.
-        """
-        with self._turn:
-            self._turn.wait_for(lambda: request.done or not self._committing)
-            if request.done:
-                return
-            self._committing = True
-            batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+    def _write_all(self, batch: list[Request[Any]]) -> None:
+        """As one; and when one of them fails, again with each under a savepoint of its own."""
         try:
-            self._commit(batch)
-        finally:
-            with self._turn:
-                self._committing = False
-                for served in batch:
-                    served.done = True
-                self._turn.notify_all()
+            with self._transaction():
+                self._together(batch)
+        except sqlite3.IntegrityError:
+            self._write_each(batch)
+        except sqlite3.Error:
+            raise
+        except BaseException:  # noqa: BLE001 - it fails again below, and its caller hears of it
+            self._write_each(batch)
 
-    def _commit(self, batch: list[_Request[Any]]) -> None:
-        try:
-            with told(self.path), self._exclusive():
-                # Inside our turn, so no write ever goes to a file that was set aside.
-                self.present()
-                self._write_all(batch)
-                if self.witness is not None:
-                    self.witness.follow(self._writer)
-        except BaseException as error:  # noqa: BLE001 - raised again by every caller
-            # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
-            for request in batch:
-                request.error = error
+    def _together(self, batch: list[Request[Any]]) -> None:
+        link = SqliteLink(self._writer)
+        wanted = wanted_by(batch)
+        if len(wanted) > 1:
+            link.fetch(wanted)
+        for request in batch:
+            request.result = request.work(link)
+        link.flush()
 
-    def _write_all(self, batch: list[_Request[Any]]) -> None:
-        self._writer.execute("BEGIN IMMEDIATE")
-        try:
+    def _write_each(self, batch: list[Request[Any]]) -> None:
+        with self._transaction():
             for request in batch:
                 self._attempt(request)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            yield
             self._writer.execute("COMMIT")
             self.commits += 1
         except BaseException:
@@ -151,11 +134,13 @@ class SqliteDatabase:
                 self.witness.follow(self._writer)
             self.witness.compress()
 
-    def _attempt(self, request: _Request[Any]) -> None:
+    def _attempt(self, request: Request[Any]) -> None:
         """One caller's work under a savepoint: its failure is its own."""
         self._writer.execute("SAVEPOINT one")
         try:
-            request.result = request.work(SqliteLink(self._writer))
+            link = SqliteLink(self._writer)
+            request.result = request.work(link)
+            link.flush()
         except sqlite3.IntegrityError as error:
             # What one caller may not store is no trouble of its neighbours.
             self._writer.execute("ROLLBACK TO one")
@@ -227,8 +212,7 @@ class SqliteDatabase:
                 raise
 
     def close(self) -> None:
-        with self._turn, self._reading:
-            self._turn.wait_for(lambda: not self._committing)
+        with self._batches.at_rest(), self._reading:
             self._reader.close()
             with self._exclusive():
                 self._writer.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 INSERT_RUN = """
 INSERT INTO runs (id, goal, repo, base_branch, base, created_ms, catalogue, done_when, source,
                   parallel, revision, priority, doc)
@@ -70,10 +72,19 @@ UPDATE tasks SET open_needs = open_needs + :change,
 WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id)
 """
 
-# In one order for everybody, so that two tasks that end at once do not wait for each other.
-DEPENDENTS_IN_ORDER = """
-SELECT id FROM tasks WHERE id IN (SELECT task_id FROM needs WHERE need_id = :id) ORDER BY n
-"""
+_DEPENDENTS = "(SELECT task_id FROM needs WHERE need_id = :id)"
+
+
+@cache
+def open_dependents(keeping: str) -> str:
+    """Where rows are kept, then in one order for everybody: two tasks that end at once do not wait
+    for each other.
+    """
+    if not keeping:
+        return OPEN_DEPENDENTS
+    in_order = f"(SELECT id FROM tasks WHERE id IN {_DEPENDENTS} ORDER BY n{keeping})"
+    return OPEN_DEPENDENTS.replace(_DEPENDENTS, in_order)
+
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from yaoki.core.events import AgentFinished, Event
 from yaoki.core.model import Run, Spend, Task
 from yaoki.store.database import Link
+from yaoki.store.puts import Params
 from yaoki.store.rows import Fields, ms
 
 ADD = """
 INSERT INTO totals (name, money, tokens, seconds, attempts, unknown)
-VALUES (:name, :money, :tokens, :seconds, 1, :unknown)
+VALUES (:name, :money, :tokens, :seconds, :attempts, :unknown)
 ON CONFLICT (name) DO UPDATE SET
     money = totals.money + excluded.money, tokens = totals.tokens + excluded.tokens,
-    seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + 1,
+    seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + excluded.attempts,
     unknown = totals.unknown + excluded.unknown
 """
 # One row, or one per shard where many add to it at once; `warned` stands in the first of them.
@@ -32,6 +34,17 @@ INSERT INTO totals (name, warned) VALUES (:name, :warned)
 ON CONFLICT (name) DO UPDATE SET warned = excluded.warned WHERE totals.warned < excluded.warned
 """
 WARN_AT = 0.8
+ADDED = ("money", "tokens", "seconds", "attempts", "unknown")
+
+
+def _summed(rows: list[Params]) -> list[Params]:
+    """One row for each name."""
+    sums: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        known = sums.setdefault(row["name"], {"name": row["name"], **dict.fromkeys(ADDED, 0)})
+        for name in ADDED:
+            known[name] += row[name]
+    return list(sums.values())
 
 
 def of_run(run_id: str) -> str:
@@ -39,7 +52,7 @@ def of_run(run_id: str) -> str:
 
 
 def of_day(now: datetime) -> str:
-    return f"day:{now:%Y-%m-%d}"
+    return f"day:{now.date().isoformat()}"
 
 
 def spend(link: Link, task: Task, events: Sequence[Event], now: datetime) -> None:
@@ -51,10 +64,12 @@ def spend(link: Link, task: Task, events: Sequence[Event], now: datetime) -> Non
                 "money": used.money,
                 "tokens": used.tokens,
                 "seconds": used.seconds,
+                "attempts": 1,
                 "unknown": used.unknown,
             }
             names = (f"{n}{link.shard}" for n in (of_run(task.run_id), of_day(now)))
-            link.many(ADD, [{"name": name, **row} for name in names])
+            for name in names:
+                link.put(ADD, {"name": name, **row}, fold=_summed)
 
 
 def spent(row: Fields | None) -> Spend:

@@ -82,7 +82,8 @@ class Writes(Applies):
 
     def _keep(self, link: Link, entries: Sequence[Mapping[str, Any]]) -> None:
         """Lines of the journal, and the notices that tell of them."""
-        link.many(sql.INSERT_ENTRY, entries)
+        for entry in entries:
+            link.put(sql.INSERT_ENTRY, entry)
         if self._posting.channels and any(e["event"] in NOTICED for e in entries):
             post(link, entries, self._posting)
 
@@ -171,7 +172,8 @@ class Writes(Applies):
         tasks = self._place(link, run.id, submitted, now) if submitted else []
         lines = zip(tasks, submitted, strict=True)
         entries = [entry_params(task, event, run.catalogue, ms(now)) for task, event in lines]
-        link.many(sql.INSERT_ENTRY, entries)
+        for entry in entries:
+            link.put(sql.INSERT_ENTRY, entry)
         return [task.id for task in tasks]
 
     def _entries(

@@ -32,7 +32,7 @@ class Lease:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counts:
     """What was used up, per lineage.  None of these ever falls."""
 
@@ -58,7 +58,7 @@ class Counts:
         return sum(self.of(kind) for kind in CONTENT)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spend:
     """What agents used up.  `unknown` counts the runs that reported no cost or no tokens."""
 
@@ -88,7 +88,7 @@ class Spend:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
     """The commits of the current attempt, as far as it got."""
 
@@ -114,7 +114,7 @@ class Question:
     choices: tuple[Choice, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """A node of the graph as it stands.  `evolve` makes every later one from this.
 

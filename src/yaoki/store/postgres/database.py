@@ -8,21 +8,23 @@ docs/decisions/postgres.md.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import count
+from typing import Any
 
 import psycopg
 from psycopg import errors
 
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
+from yaoki.store.batches import Batches, Request, wanted_by
 from yaoki.store.database import Away, Link, Params, Result
 from yaoki.store.migrate import migrate, version_of
 from yaoki.store.postgres.connecting import Address, Patience, connect, explained, gone, told
 from yaoki.store.postgres.courier import Courier
-from yaoki.store.postgres.link import Connection, ReadLink
+from yaoki.store.postgres.link import Connection, ReadLink, WriteLink
 from yaoki.store.postgres.opening import Plain, refuse_unfit
 from yaoki.store.postgres.ring import Ring
 from yaoki.store.postgres.session import (
@@ -59,6 +61,25 @@ class _Unanswered(Exception):
         self.error, self.name, self.number, self.result = error, name, number, result
 
 
+class _Apart(Exception):
+    """One of a batch failed; they are tried one by one."""
+
+
+def _together(link: WriteLink, batch: Sequence[Request[Any]]) -> None:
+    """A dead connection is everybody's trouble; any other failure may be that of one."""
+    try:
+        link.fetch(wanted_by(batch))
+        for request in batch:
+            request.result = request.work(link)
+        link.flush()
+    except psycopg.Error as error:
+        if gone(error, link.connection):
+            raise
+        raise _Apart from error
+    except Exception as error:
+        raise _Apart from error
+
+
 class PostgresDatabase:
     """Opened once per process.  `clock` is only compared with the server's, which counts."""
 
@@ -81,6 +102,7 @@ class PostgresDatabase:
         self._here = threading.local()
         self._names: list[str] = []
         self._writers = Ring(self._session, WRITERS_MAX)
+        self._batches = Batches(self._all)
         self._readers = Ring(lambda: self._connected("yaoki"), READERS_MAX)
         self._courier = Courier(lambda: self._connected("yaoki"))
         self._asking = threading.Lock()
@@ -135,7 +157,7 @@ class PostgresDatabase:
 
     @property
     def waiting(self) -> int:
-        return self._writers.waiting
+        return self._writers.waiting + self._batches.waiting
 
     def offset(self) -> timedelta:
         return self._offset
@@ -145,7 +167,23 @@ class PostgresDatabase:
 
     # -------------------------------------------------------------- writing
 
-    def write(self, work: Callable[[Link], Result]) -> Result:
+    def write(self, work: Callable[[Link], Result], wanted: Collection[str] = ()) -> Result:
+        """Those that say what they want are committed together, the others side by side."""
+        return self._batches.write(work, wanted) if wanted else self._alone(work)
+
+    def _all(self, batch: list[Request[Any]]) -> None:
+        """As one; and when one of them fails, each alone."""
+        if len(batch) > 1:
+            with suppress(_Apart):
+                self._alone(lambda link: _together(link, batch))
+                return
+        for request in batch:
+            try:
+                request.result = self._alone(request.work)
+            except BaseException as error:  # noqa: BLE001 - raised again by its caller
+                request.error = error
+
+    def _alone(self, work: Callable[[WriteLink], Result]) -> Result:
         """Repeated after a conflict or an outage, until it is certain that it was stored once."""
         patience = Patience(self._closing, self._outage)
         while True:
@@ -163,12 +201,13 @@ class PostgresDatabase:
             if not patience.bears(error, lost=lost):
                 raise explained(error, self._address) from None
 
-    def _transaction(self, session: Session, work: Callable[[Link], Result]) -> Result:
+    def _transaction(self, session: Session, work: Callable[[WriteLink], Result]) -> Result:
         self._here.writing = True
         try:
             link, now_ms = session.begin()
             self._compare(now_ms)
             result = work(link)
+            link.flush()
         except psycopg.Error as error:
             lost = gone(error, session.connection)
             if lost or isinstance(error, errors.FeatureNotSupported):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,8 +12,13 @@ import psycopg
 from psycopg.rows import DictRow
 
 from yaoki.store.database import Params
+from yaoki.store.postgres.sets import KEEPING, SETS
+from yaoki.store.puts import Fold, Puts, as_they_are
+from yaoki.store.rows import Fields, dumps
 
 Connection = psycopg.Connection[DictRow]
+
+TASKS = "SELECT * FROM tasks WHERE id = ANY(:ids)"
 
 # A string is passed over as a whole: what looks like a parameter in it is none.
 _NAMED = re.compile(r"('(?:[^']|'')*')|(?<![:\w]):([a-z_][a-z0-9_]*)")
@@ -61,22 +66,52 @@ class ReadLink:
     keeping = skipping = shard = ""
 
     def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self._cursor = connection.cursor()
+        self._puts = Puts()
+        self.kept: dict[str, Fields] = {}
+
+    def fetch(self, ids: Iterable[str]) -> None:
+        """In one order for everybody, as all rows are kept."""
+        found = self.rows(f"{TASKS} ORDER BY id{self.keeping}", {"ids": list(ids)})
+        self.kept = {row["id"]: row for row in found}
 
     def rows(self, sql: str, params: Params | None = None) -> list[DictRow]:
-        return self._cursor.execute(translated(sql), _cleaned(params)).fetchall()
+        return self._execute(sql, params).fetchall()
 
     def row(self, sql: str, params: Params | None = None) -> DictRow | None:
-        return self._cursor.execute(translated(sql), _cleaned(params)).fetchone()
+        return self._execute(sql, params).fetchone()
 
     def run(self, sql: str, params: Params | None = None) -> int:
-        return self._cursor.execute(translated(sql), _cleaned(params)).rowcount
+        return self._execute(sql, params).rowcount
 
     def many(self, sql: str, params: Sequence[Params]) -> None:
+        self.flush()
+        self._send(sql, params)
+
+    def put(self, sql: str, params: Params, lane: str = "", fold: Fold = as_they_are) -> None:
+        self._puts.add(sql, params, lane, fold)
+
+    def flush(self) -> None:
+        """In one message, and one answer."""
+        if self._puts:
+            with self.connection.pipeline():
+                for sql, params in self._puts.take():
+                    self._send(sql, params)
+
+    def _send(self, sql: str, params: Sequence[Params]) -> None:
+        cleaned = [_cleaned(each) for each in params]
+        whole, fits = SETS.get(sql, ("", None))
         if len(params) == 1:
-            self.run(sql, params[0])
+            self._cursor.execute(translated(sql), cleaned[0])
+        elif fits is not None and fits(params):
+            self._cursor.execute(translated(whole), {"rows": dumps(cleaned)})
         else:
-            self._cursor.executemany(translated(sql), [_cleaned(each) for each in params])
+            self._cursor.executemany(translated(sql), cleaned)
+
+    def _execute(self, sql: str, params: Params | None) -> psycopg.Cursor[DictRow]:
+        self.flush()
+        return self._cursor.execute(translated(sql), _cleaned(params))
 
     def keep(self, sql: str, params: Params | None = None) -> None:
         pass
@@ -92,7 +127,7 @@ class WriteLink(ReadLink):
     """Others write at the same time, so what is decided on is kept until the commit."""
 
     # The weakest lock that two writers exclude each other by: a new need may point to a kept row.
-    keeping = " FOR NO KEY UPDATE"
+    keeping = KEEPING
     skipping = " FOR NO KEY UPDATE SKIP LOCKED"
 
     def __init__(self, connection: Connection, shard: str = "") -> None:

@@ -31,7 +31,10 @@ class Plain:
 
     def write(self, work: Callable[[Link], Result]) -> Result:
         with told(self._address), self._connection.transaction():
-            return work(WriteLink(self._connection))
+            link = WriteLink(self._connection)
+            result = work(link)
+            link.flush()
+            return result
 
 
 def refuse_unfit(connection: Connection) -> None:
