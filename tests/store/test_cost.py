@@ -14,7 +14,7 @@ from yaoki.store import statements as sql
 from yaoki.store.database import Link
 from yaoki.store.sqlite_link import SqliteLink
 
-PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x"}
+PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x", "place": ""}
 
 
 def plan_of(store: SqlStore, statement: str) -> str:

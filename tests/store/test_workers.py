@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import MINUTE, SECOND, HandClock, a_spec
-from tests.store.acts import lease_of, names, submit, take
-from yaoki.core.events import Released
+from tests.store.acts import escalate, lease_of, names, submit, take
+from yaoki.core.events import Answered, AttemptStarted, Released
+from yaoki.core.model import Choice
 from yaoki.core.resources import Ports
 from yaoki.ports import BEGUN, NOTHING_NEW, Serving
 from yaoki.store import SqlStore
@@ -119,3 +120,17 @@ def test_claimers_at_once_get_ranges_of_their_own(store: SqlStore) -> None:
         thread.join(timedelta(seconds=30).total_seconds())
 
     assert sorted(base or 0 for base in found.values()) == list(ports.bases())
+
+
+@pytest.mark.spec("13.3")
+def test_what_a_person_works_on_is_claimed_only_where_his_work_lies(store: SqlStore) -> None:
+    (task_id,) = submit(store, a_spec("a"))
+    task = take(store, "desk:1")
+    begun = AttemptStarted(1, "small", "ba5e", "/w/a", "desk", True)
+    store.record(lease_of(task), lambda _: (begun,))
+    escalate(store, task)
+    store.amend(task_id, lambda _: (Answered(Choice.DONE),))
+
+    assert store.claim("far:1", MINUTE, 9, place="farm") == []
+    assert store.rows(task.run_id)[0].place == "desk"
+    assert names(store.claim("desk:2", MINUTE, 9, place="desk")) == ["a"]

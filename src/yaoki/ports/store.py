@@ -68,6 +68,7 @@ class Row:
     phase: str = ""
     account: str = ""
     tags: str = ""
+    place: str = ""
     session: str = ""
     spent: Spend = field(default_factory=Spend)
 
@@ -161,11 +162,12 @@ class Store(Protocol):
         host_max: int = 0,
         alive: Callable[[str], bool] = ...,
         tags: Collection[str] = ...,
+        place: str = "",
         begin: str = ...,
     ) -> list[Task]:
         """`alive` says that a holder lives on this machine; such a one keeps its task for a while
-        even when its lease ran out.  Tasks that need more than `tags` are left to others; `begin`
-        is one of ALL, BEGUN and NOTHING_NEW.
+        even when its lease ran out.  Tasks that need more than `tags`, or a person's work that lies
+        in another `place`, are left to others; `begin` is one of ALL, BEGUN and NOTHING_NEW.
         """
 
     def worker_beat(self, worker: Serving, gone_after: timedelta) -> None:

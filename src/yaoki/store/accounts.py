@@ -15,7 +15,7 @@ from yaoki.core.events import (
     RetryDecided,
 )
 from yaoki.core.model import Kind, Task
-from yaoki.ports import ALL, Account
+from yaoki.ports import Account
 from yaoki.store.database import Link
 from yaoki.store.puts import Params
 from yaoki.store.rows import Fields, instant, ms
@@ -54,23 +54,22 @@ def account_of(task: Task) -> str:
 class Gate:
     """Who may start now.  An account whose wait is over lets one task through, the probe.
 
-    `tags` and `begin` are those of the worker that claims.
+    `tags`, `place` and `begin` are those of the worker that claims.
     """
 
     closed: frozenset[str]
     probed: frozenset[str]
     taken: set[str]
-    tags: frozenset[str] = frozenset()
-    begin: str = ALL
+    tags: frozenset[str]
+    place: str
+    begin: str
 
     @classmethod
-    def read(
-        cls, link: Link, now: datetime, tags: frozenset[str] = frozenset(), begin: str = ALL
-    ) -> Gate:
+    def read(cls, link: Link, now: datetime, tags: frozenset[str], place: str, begin: str) -> Gate:
         rows = link.rows(SELECT)
         waits = frozenset(r["name"] for r in rows if r["until_ms"] > ms(now) or r["probing"])
         ready = frozenset(r["name"] for r in rows if r["name"] not in waits)
-        return cls(waits, ready, set(), tags, begin)
+        return cls(waits, ready, set(), tags, place, begin)
 
     def lets(self, task: Task) -> bool:
         account = account_of(task)

@@ -36,11 +36,13 @@ class Claims(Writes):
         host_max: int = 0,
         alive: Callable[[str], bool] = lambda _: False,
         tags: Collection[str] = (),
+        place: str = "",
         begin: str = ALL,
     ) -> list[Task]:
         """Claim up to `limit` tasks: expired claims go back first, then each run gets its turn.
 
-        Tasks that need more than `tags` are left to others; `begin` says what may be begun.
+        Tasks that need more than `tags`, or a person's work in another `place`, are left to others;
+        `begin` says what may be begun.
         """
 
         def work(link: Link) -> list[Task]:
@@ -54,7 +56,7 @@ class Claims(Writes):
                 room = min(limit, host_max - here)
             if room <= 0:
                 return []
-            gate = Gate.read(link, now, frozenset(tags), begin)
+            gate = Gate.read(link, now, frozenset(tags), place, begin)
             wished = self._wished(link, runs)[:room]
             claimed = [self._take(link, task, holder, now + lease) for task in wished]
             picked = self._pick(link, room - len(wished), runs, busy, now, gate)
@@ -206,7 +208,8 @@ class Claims(Writes):
             if spec.concurrency and used[spec.account or spec.name] >= spec.concurrency
         ]
         shut = sorted({*full, *gate.closed})
-        statement, params = sql.READY, {"run_id": run_id, "now": ms(now), "limit": room}
+        statement = sql.READY
+        params = {"run_id": run_id, "now": ms(now), "limit": room, "place": gate.place}
         if shut:
             names = ", ".join(f":a{i}" for i in range(len(shut)))
             wait = f"AND NOT (stage = 'PREPARE' AND account IN ({names})) ORDER BY"

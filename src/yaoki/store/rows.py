@@ -102,6 +102,7 @@ def task_params(task: Task) -> dict[str, Any]:
         "landed": task.landed,
         "held": int(task.held),
         "undo_wanted": int(task.undo_wanted),
+        "place": task.work.host if task.take_over else "",
         "doc": _doc(task),
     }
 
@@ -200,6 +201,7 @@ def screen_row(row: Fields) -> Row:
         phase=row["phase"],
         account=row["account"],
         tags=row["tags"],
+        place=row["place"],
         session=data.get("session", ""),
         spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else Spend(),
     )

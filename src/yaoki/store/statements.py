@@ -14,10 +14,10 @@ VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_w
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc, account, held, undo_wanted, parent, phase, tags)
+                   landed, doc, account, held, undo_wanted, parent, phase, tags, place)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags)
+        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags, :place)
 """
 
 UPDATE_TASK = """
@@ -25,6 +25,7 @@ UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :ep
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
                  landed = :landed, doc = :doc, held = :held, undo_wanted = :undo_wanted,
+                 place = :place,
                  rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
@@ -95,6 +96,7 @@ SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER 
 READY = """
 SELECT * FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND due_ms <= :now
+  AND (place = '' OR :place = '' OR place = :place)
 ORDER BY rank, n LIMIT :limit
 """
 

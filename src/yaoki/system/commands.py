@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -44,7 +45,7 @@ def run(
 
     Everything goes through files: whoever keeps a pipe open could keep us waiting.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _scratch() as out, _scratch() as err:
         process = _spawn(argv, cwd, env, input, out, err)
         try:
             _wait(process, argv, timeout, (out, err), output_bytes_max)
@@ -62,7 +63,7 @@ def _spawn(
     out: IO[bytes],
     err: IO[bytes],
 ) -> subprocess.Popen[bytes]:
-    with tempfile.TemporaryFile() if given else contextlib.nullcontext() as stdin:
+    with _scratch() if given else contextlib.nullcontext() as stdin:
         if stdin is not None and given:
             stdin.write(given)
             stdin.seek(0)
@@ -104,14 +105,47 @@ def _wait(
     output_bytes_max: int,
 ) -> None:
     give_up = time.monotonic() + timeout.total_seconds()
-    while process.poll() is None:
-        _refuse_flood(argv, outputs, output_bytes_max)
-        if (left := give_up - time.monotonic()) <= 0:
-            seconds = timeout.total_seconds()
-            raise Fault(f"{_short(argv)} did not end within {seconds:g} s", transient=True)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(min(POLL_S, left))
+    with _watched(process) as rest:
+        while process.poll() is None:
+            _refuse_flood(argv, outputs, output_bytes_max)
+            if (left := give_up - time.monotonic()) <= 0:
+                seconds = timeout.total_seconds()
+                raise Fault(f"{_short(argv)} did not end within {seconds:g} s", transient=True)
+            rest(min(POLL_S, left))
     _refuse_flood(argv, outputs, output_bytes_max)
+
+
+def _scratch() -> IO[bytes]:
+    """A file without a name; in memory where the system can, for most hold a line or two."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("yaoki"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+@contextlib.contextmanager
+def _watched(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], None]]:
+    """Rests until the process ends, at most so long.
+
+    Where the kernel can wake us it does: waiting with a time-out polls, in ever longer steps.
+    """
+    if not hasattr(os, "pidfd_open"):
+
+        def in_steps(seconds: float) -> None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+
+        yield in_steps
+        return
+    ended, poll = os.pidfd_open(process.pid), select.poll()
+    poll.register(ended, select.POLLIN)
+
+    def woken(seconds: float) -> None:
+        poll.poll(seconds * 1000)
+
+    try:
+        yield woken
+    finally:
+        os.close(ended)
 
 
 def _refuse_flood(argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int) -> None:

@@ -22,6 +22,13 @@ from yaoki.system.machine import PROC, alive, boot_id
 from yaoki.system.sweep import end_marked
 
 SHIM = Path(__file__).parents[1] / "shim.py"
+# Run as a module it is compiled once and not at each start.
+AS_MODULE = """
+import sys
+sys.path.append(sys.argv[1][: -len("/shim.py")])
+import shim
+shim.main(sys.argv[2])
+"""
 START_S_MAX = 10.0
 # A little more than the shim itself may take after the grace: see KILL_S_MAX there.
 PATIENCE = timedelta(seconds=12)
@@ -86,7 +93,7 @@ class ShimProcesses:
         """The shim in its own session; a thread collects it, so it never stays a zombie."""
         with (folder / "shim.log").open("ab") as log:
             shim = subprocess.Popen(
-                [self._python, "-I", "-S", str(SHIM), str(folder)],
+                [self._python, "-I", "-S", "-c", AS_MODULE, str(SHIM), str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -205,7 +212,7 @@ def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
         if time.monotonic() >= give_up:
             return False
         time.sleep(pause)
-        pause = min(pause * 1.5, POLL_S_MAX)
+        pause = min(pause * 1.1, POLL_S_MAX)
     return True
 
 

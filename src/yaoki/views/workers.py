@@ -20,6 +20,8 @@ def lacking(row: Row, live: Sequence[Seen]) -> str:
     if row.state is not State.WAITING or row.open_needs or row.held:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
+    if row.place and not any(row.place.startswith(seen.worker.host) for seen in fit):
+        return f"waits for a worker on {row.place}, where your work on it lies; none is there"
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
         return f"waits for a worker with the tags {names}; none is there"
