@@ -5,6 +5,7 @@ from __future__ import annotations
 from yaoki.system.children import Child
 from yaoki.system.clock import SystemClock
 from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
+from yaoki.system.conversation import Answer, Conversation
 from yaoki.system.daemon import Daemon, Running
 from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
 from yaoki.system.machine import (
@@ -24,8 +25,10 @@ from yaoki.system.sweep import MARK
 __all__ = [
     "MARK",
     "OUTPUT_BYTES_MAX",
+    "Answer",
     "Child",
     "Completed",
+    "Conversation",
     "Daemon",
     "PortFiles",
     "Running",

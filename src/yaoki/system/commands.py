@@ -78,10 +78,10 @@ def _spawn(
                 start_new_session=True,
             )
         except OSError as error:
-            raise _not_started(argv[0], cwd, error) from error
+            raise not_started(argv[0], cwd, error) from error
 
 
-def _not_started(name: str, cwd: Path, error: OSError) -> Fault:
+def not_started(name: str, cwd: Path, error: OSError) -> Fault:
     if not cwd.is_dir():
         return Fault(
             f"cannot run {name}: there is no folder {cwd}",

@@ -15,6 +15,7 @@ from yaoki.workspace.git import Git, environment, failure, invoke
 from yaoki.workspace.refs import (
     BASES,
     CANDIDATES,
+    HEADS,
     RUNS,
     SNAPSHOTS,
     WORK,
@@ -28,7 +29,6 @@ from yaoki.workspace.sharing import Alone, Sharing
 from yaoki.workspace.told import told
 from yaoki.workspace.worktrees import Worktrees
 
-HEADS = "refs/heads/yaoki"
 OURS = (HEADS, RUNS, BASES, WORK, CANDIDATES, SNAPSHOTS)
 # What people look at: a run branch that one of these holds is merged.
 THEIRS = ("refs/heads", "refs/remotes", "refs/tags")

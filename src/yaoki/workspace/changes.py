@@ -40,30 +40,9 @@ def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
 
 
 def _blobs(git: Git, wanted: list[str]) -> dict[str, bytes]:
-    """All contents by one command; what is too large is not looked at."""
-    if not wanted:
-        return {}
-    asked = "\n".join(dict.fromkeys(wanted)).encode() + b"\n"
-    sizes = git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=asked).out
-    small = [
-        line.split()[0]
-        for line in sizes.splitlines()
-        if line.split()[-1].isdigit() and int(line.split()[-1]) <= FILE_BYTES_MAX
-    ]
-    if not small:
-        return {}
-    out = git.run("cat-file", "--batch", given=b"\n".join(small) + b"\n").out
-    return dict(_parted(out))
-
-
-def _parted(out: bytes) -> Iterator[tuple[str, bytes]]:
-    at = 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        sha, _, size = out[at:end].split(b" ")
-        begin = end + 1
-        yield sha.decode("ascii"), out[begin : begin + int(size)]
-        at = begin + int(size) + 1
+    """What is too large is not looked at."""
+    found = {sha: git.contents(sha, FILE_BYTES_MAX) for sha in dict.fromkeys(wanted)}
+    return {sha: one.content for sha, one in found.items() if one and one.size == len(one.content)}
 
 
 def _change(entry: _Entry, blobs: dict[str, bytes]) -> Change | None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from yaoki.core.model import Task
 from yaoki.errors import NotNow
-from yaoki.workspace.content import readable
+from yaoki.workspace.content import Change, readable
 from yaoki.workspace.git import Git
 
 SUBJECT_MAX = 100
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
+FILE_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,23 @@ class Commits:
         done = self._git.run("merge-base", one, other, ok=(0, 1))
         return done.out.decode("ascii").strip()
 
-    def marked(self, old: str, new: str) -> tuple[str, ...]:
+    def marked(self, old: str, new: str, changes: Sequence[Change]) -> tuple[str, ...]:
         """Files of `new` to which conflict markers were added."""
+        if not self._marks_in(changes):
+            return ()
         pattern = f"-G^({'|'.join(MARKERS)})"
         names = self._git.names(
             "diff-tree", "-r", "-z", "--name-only", "--no-renames", pattern, old, new
         )
         return tuple(readable(name) for name in names if self._added_markers(old, new, name))
+
+    def _marks_in(self, changes: Sequence[Change]) -> bool:
+        """Does any of these files hold one at all?  What is too large to look at may."""
+        for change in changes:
+            found = self._git.contents(change.blob, FILE_BYTES_MAX) if change.blob else None
+            if found and (found.size > len(found.content) or MARKERS[0].encode() in found.content):
+                return True
+        return False
 
     def _added_markers(self, old: str, new: str, name: str) -> bool:
         options = ("-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv")

@@ -26,6 +26,8 @@ class Change:
     path: str
     was: str
     now: str
+    # The file it is now; empty when it is gone, or is no file.
+    blob: str = ""
 
     @property
     def gitlink(self) -> bool:
@@ -141,12 +143,12 @@ class Content:
 def parse_raw(out: bytes) -> tuple[Change, ...]:
     """git's raw format with -z: `:mode mode sha sha letter` and the path, in turn."""
     fields = out.split(b"\0")
+    pairs = zip(fields[0::2], fields[1::2], strict=False)
     return tuple(
-        Change(
-            words[4].decode("ascii"), os.fsdecode(path), words[0][1:].decode(), words[1].decode()
-        )
-        for head, path in zip(fields[0::2], fields[1::2], strict=False)
-        if len(words := head.split()) == 5
+        Change(status, os.fsdecode(path), was[1:], now, blob if now.startswith("100") else "")
+        for head, path in pairs
+        if len(words := head.decode("ascii").split()) == 5
+        for was, now, _, blob, status in [words]
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from yaoki.errors import Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
-from yaoki.system import Completed, SystemClock, run
+from yaoki.system import Answer, Completed, Conversation, SystemClock, run
+
+Value = TypeVar("Value")
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
 # program during our calls, and nothing may depend on how the user likes to see things.
@@ -42,9 +45,20 @@ ENVIRONMENT = {
 TIMEOUT = timedelta(minutes=10)
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_S = 10.0
+OBJECT_BYTES_MAX = 16 << 20
 NOBODY = ("yaoki", "yaoki@localhost")
 
 LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What git stores under a name."""
+
+    name: str
+    kind: str
+    size: int
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +88,21 @@ def invoke(
     timeout: timedelta = TIMEOUT,
 ) -> Completed:
     """Start git once, whatever comes of it."""
-    settings = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
-        return run(["git", *settings, *args], cwd=cwd, env=env, timeout=timeout, input=given)
+        return run(_argv(args), cwd=cwd, env=env, timeout=timeout, input=given)
     except Fault as fault:
-        if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
-            raise GitMissing("git is not installed", hint="install git 2.38 or newer") from fault
-        raise GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint) from fault
+        raise _unstarted(fault, cwd) from fault
+
+
+def _argv(args: Sequence[str]) -> list[str]:
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    return ["git", *settings, *args]
+
+
+def _unstarted(fault: Fault, cwd: Path) -> WorkspaceError:
+    if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
+        return GitMissing("git is not installed", hint="install git 2.38 or newer")
+    return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)
 
 
 class Git:
@@ -110,6 +132,30 @@ class Git:
             if not self._break(Path(lock[1])):
                 self._clock.sleep(timedelta(seconds=pause))
         raise failure(args, done)
+
+    def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:
+        """An object of any kind, None where there is none; one that is too large comes empty.
+
+        A git that is kept answers: starting one takes a hundred times as long.
+        """
+        kind, size = self._asked(f"info {revision}", _read_info)
+        if not kind:
+            return None
+        if size > bytes_max:
+            return Object("", kind, size, b"")
+        return self._asked(f"contents {revision}", _read_object)
+
+    def _asked(self, line: str, read: Callable[[Answer], Value]) -> Value:
+        try:
+            return self._objects.ask(line.encode("utf-8", "surrogateescape"), read)
+        except Fault as fault:
+            raise _unstarted(fault, self.common_dir) from fault
+
+    @cached_property
+    def _objects(self) -> Conversation:
+        argv = _argv(["cat-file", "--batch-command"])
+        env = self._environment | {"GIT_DIR": str(self.common_dir)}
+        return Conversation(argv, cwd=self.common_dir, env=env, timeout=TIMEOUT)
 
     def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
         return _text(self.run(*args, at=at, given=given).out).strip()
@@ -161,6 +207,21 @@ class Git:
         if age > STALE_S:
             lock.unlink(missing_ok=True)
         return age > STALE_S
+
+
+def _read_info(answer: Answer) -> tuple[str, int]:
+    words = answer.line().split()
+    if len(words) != 3 or not words[2].isdigit():
+        return "", 0
+    return words[1].decode("ascii"), int(words[2])
+
+
+def _read_object(answer: Answer) -> Object | None:
+    words = answer.line().split()
+    if len(words) != 3 or not words[2].isdigit():
+        return None
+    content = answer.bytes(int(words[2]) + 1)[:-1]
+    return Object(words[0].decode("ascii"), words[1].decode("ascii"), len(content), content)
 
 
 def failure(args: Sequence[str], done: Completed) -> WorkspaceError:

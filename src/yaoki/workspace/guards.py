@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from yaoki.workspace.repository import Repository
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
 CHECKOUT = "checkout/"
 TRACKED_MAX = 200_000
+KNOWN_MAX = 16
 OURS = b"ref: refs/heads/yaoki/"
 CONFIGS = ("config", "config.worktree")
 SINGLE = ("info/attributes", "info/exclude")
@@ -41,10 +43,15 @@ def guards(git: Git, remote: str = "") -> dict[str, str]:
 
 def _settings(git: Git, file: Path, remote: str) -> bytes:
     """The settings that matter, in their order; the bytes of a file that git cannot read."""
-    args = ("config", "--file", str(file), "--no-includes", "-z", "--list")
-    done = git.run(*args, ok=range(256))
+    return _mattering(git, file.read_bytes(), remote)
+
+
+@lru_cache(maxsize=KNOWN_MAX)
+def _mattering(git: Git, held: bytes, remote: str) -> bytes:
+    args = ("config", "--file", "-", "--no-includes", "-z", "--list")
+    done = git.run(*args, given=held, ok=range(256))
     if done.code != 0:
-        return file.read_bytes()
+        return held
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
     keys = ((entry, entry.partition(b"\n")[0]) for entry in done.out.split(b"\0"))
     return b"\0".join(e for e, key in keys if key in own or not BENIGN.fullmatch(key))
@@ -61,14 +68,28 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
     Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
     for its status: that may start the programs of filters, and would rewrite the index.
     """
-    at = Site(repository.git_dir, repository.top)
-    listed = git.run("ls-files", "-s", "-z", at=at, ok=range(256)).out
+    listed = _entries(git, repository, _inode(repository.git_dir / "index"))
     seen = {"HEAD": _head(git, repository), "index": listed}
     names = [entry.partition(b"\t")[2] for entry in listed.split(b"\0") if entry]
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
         seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
     return {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
+
+
+@lru_cache(maxsize=KNOWN_MAX)
+def _entries(git: Git, repository: Repository, _: bytes) -> bytes:
+    """Read again when the file is another one: git writes its index anew whenever it changes."""
+    at = Site(repository.git_dir, repository.top)
+    return git.run("ls-files", "-s", "-z", at=at, ok=range(256)).out
+
+
+def _inode(file: Path) -> bytes:
+    try:
+        facts = file.lstat()
+    except OSError:
+        return b"gone"
+    return b"%d %d %d %d" % (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
 def _head(git: Git, repository: Repository) -> bytes:
@@ -79,8 +100,9 @@ def _head(git: Git, repository: Repository) -> bytes:
         return str(error.errno).encode()
     if pointer.startswith(OURS):
         return pointer
-    at = Site(repository.git_dir)
-    return pointer + git.run("rev-parse", "-q", "--verify", "HEAD", at=at, ok=range(256)).out
+    branch = pointer.strip().removeprefix(b"ref: ").decode("utf-8", "surrogateescape")
+    commit = git.contents(branch)
+    return pointer + (commit.name if commit else "").encode("ascii")
 
 
 def _facts(path: bytes) -> bytes:

@@ -80,10 +80,17 @@ class Keeping:
         known = [
             commit.sha for commit in self._refs.commits(found.head, task_ref(task.id)) if commit
         ]
-        if found.there and not found.unfinished:
+        if found.there and not found.unfinished and not self._landed(task, found):
             known.insert(0, self.whole(task, found, submodules=True))
         for commit in dict.fromkeys(known):
             self._save(task, commit, why)
+
+    def _landed(self, task: Task, found: Worktree) -> bool:
+        """Does it hold what was landed and nothing else?  We put it there ourselves."""
+        if not task.landed or not found.usable or (found.path / ".gitmodules").exists():
+            return False
+        head = self._refs.commits(found.head)[0]
+        return head is not None and head.sha == task.landed and self._worktrees.clean(found)
 
     def whole(self, task: Task, found: Worktree, *, submodules: bool = False) -> str:
         """A commit of what the worktree holds now; index, files and branch stay as they are.
@@ -187,6 +194,9 @@ class Keeping:
 
     def _stays(self, task: Task, commit: str) -> bool:
         """Is it reachable from a ref that outlives the worktree?"""
+        head = self._refs.commits(run_ref(task.run_id))[0]
+        if head is not None and commit in (head.sha, *head.parents):
+            return True
         return bool(self._refs.holding(commit, f"{WORK}/{task.id}", run_ref(task.run_id)))
 
     def saved(self) -> list[SavedWork]:

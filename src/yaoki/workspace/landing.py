@@ -72,7 +72,7 @@ class Landing:
             changed=tuple(readable(change.path) for change in changes),
             deleted=sum(change.status == "D" for change in changes),
             tracked=self._content.count(onto.tree),
-            markers=self._commits.marked(onto.sha, commit) if changes else (),
+            markers=self._commits.marked(onto.sha, commit, changes) if changes else (),
         )
 
     def land(self, run: Run, commit: str, onto: str) -> str:

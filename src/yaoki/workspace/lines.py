@@ -50,16 +50,19 @@ class Lines:
         self._branch.move(line, made, head.sha, "yaoki: refresh group")
         return line
 
-    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
-        """Take the line back to the run branch's head; returns what it held and where it is now.
+    def roll_back(self, run: Run, group: str, head: str) -> tuple[str, str]:
+        """Take the line from `head` to the run branch's; returns what it held and where it is now.
 
-        Done before, it is not done again: a line at its base holds nothing to take back.
+        Done before, it is not done again: a line at its base holds nothing to take back.  What
+        landed since `head` was seen is not taken back by somebody who does not know of it.
         """
         line = self.open(run, group)
         held, base = self._branch.head(line).sha, line.base
         to = self._branch.head(run).sha
         if held == to == base:
             return held, to
+        if held != head:
+            raise GitFailed(f"{line.branch} moved before it was rolled back", transient=True)
         ref = self._free(group, held)
         moves = (
             Move(ref, held),

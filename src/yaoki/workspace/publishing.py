@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.core.model import Task
-from yaoki.errors import GitFailed, WorkspaceError
+from yaoki.errors import GitFailed, RemoteAway, WorkspaceError
 from yaoki.system import SystemClock
 from yaoki.workspace.refs import (
     PART,
@@ -133,9 +133,8 @@ class Publishing:
     def need(self, task: Task) -> None:
         """Its work must be here; who kept it pushes it as soon as the remote answers."""
         if not self.bring(task):
-            raise GitFailed(
+            raise RemoteAway(
                 f"the work of {task.id} was kept on another machine and is not at the remote yet",
-                transient=True,
                 hint=f"let a worker of that machine reach the remote: yaoki why {task.id}",
             )
 
@@ -166,6 +165,14 @@ class Publishing:
         moves = [*new, *(move for one in aside for move in self._beside(one, here[one.ref]))]
         if moves:
             self._refs.set(*moves, why="yaoki: from the remote")
+
+    def adopt(self, *patterns: str) -> None:
+        """Refs that only the remote has; those that are here stay as they are."""
+        found = self.remote.matching(*patterns)
+        folders = [pattern.rpartition("/")[0] for pattern in patterns]
+        here = {ref.name for ref in self._refs.listed(*folders)}
+        if new := [Move(name, commit, "") for name, commit in found.items() if name not in here]:
+            self._refs.set(*new, why="yaoki: from the remote")
 
     def _beside(self, there: Move, here: str) -> Iterator[Move]:
         """Both have the name; which has more keeps it, and without any the other gets a new one."""

@@ -15,6 +15,7 @@ from yaoki.workspace.git import Git
 PART = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
 
+HEADS = "refs/heads/yaoki"
 WORK = "refs/yaoki/work"
 SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
@@ -30,7 +31,7 @@ def part(text: str) -> str:
 
 
 def run_ref(run_id: str) -> str:
-    return f"refs/heads/yaoki/{part(run_id)}"
+    return f"{HEADS}/{part(run_id)}"
 
 
 def branch_of(run: Run) -> str:
@@ -103,10 +104,9 @@ class Refs:
         self._git = git
 
     def commits(self, *revisions: str) -> list[Commit | None]:
-        """Each revision as a commit, None where there is none: one call for all."""
-        asked = "".join(f"{revision or '-'}^{{commit}}\n" for revision in revisions)
-        out = self._git.run("cat-file", "--batch", given=asked.encode()).out
-        return list(_read_batch(out, len(revisions)))
+        """Each revision as a commit, None where there is none."""
+        found = (self._git.contents(f"{one}^{{commit}}") if one else None for one in revisions)
+        return [_parse(one.name, one.content) if one and one.content else None for one in found]
 
     def named(self, ref: str) -> str:
         """The ref as a revision for any other command."""
@@ -140,9 +140,14 @@ class Refs:
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
 
     def contains(self, ancestor: str, descendant: str) -> bool:
-        return ancestor == descendant or self._git.yes(
-            "merge-base", "--is-ancestor", ancestor, descendant
-        )
+        """Most often it is the very commit, or the one before it: that is seen at once."""
+        if ancestor == descendant or self._parent(ancestor, descendant):
+            return True
+        return self._git.yes("merge-base", "--is-ancestor", ancestor, descendant)
+
+    def _parent(self, ancestor: str, descendant: str) -> bool:
+        found = Refs.commits(self, descendant)[0]
+        return found is not None and ancestor in found.parents
 
     def holding(self, commit: str, *prefixes: str) -> list[str]:
         """The refs at or below these names from which the commit can be reached."""
@@ -157,12 +162,21 @@ class Refs:
 
     def checked_out(self, ref: str) -> list[Path]:
         """The worktrees that have the branch checked out, or will again after a rebase."""
+        if not self._named_by_heads(ref):
+            return list(self._rebased(ref))
         out = self._git.run("worktree", "list", "--porcelain", "-z").out.decode("utf-8", "replace")
         blocks = (block.split("\0") for block in out.split("\0\0") if block)
         places = [
             Path(lines[0].removeprefix("worktree ")) for lines in blocks if f"branch {ref}" in lines
         ]
         return places or list(self._rebased(ref))
+
+    def _named_by_heads(self, ref: str) -> bool:
+        """May some HEAD name the branch?  git itself is only asked when it may."""
+        common = self._git.common_dir
+        heads = [file.read_bytes() for file in (common / "HEAD", *common.glob("worktrees/*/HEAD"))]
+        # Where refs are not kept as files these say nothing.
+        return any(f"ref: {ref}".encode() == h.strip() or b"/.invalid" in h for h in heads)
 
     def refuse_checked_out(self, ref: str, *, but: Path | None = None) -> None:
         """Moving a branch under a checkout would make it look changed: never do that."""
@@ -180,18 +194,6 @@ class Refs:
             for file in (common / name, *common.glob(f"worktrees/*/{name}")):
                 if file.is_file() and file.read_text("utf-8", "replace").strip() == ref:
                     yield file.parents[1]
-
-
-def _read_batch(out: bytes, count: int) -> Iterable[Commit | None]:
-    for _ in range(count):
-        header, _, out = out.partition(b"\n")
-        words = header.split()
-        if len(words) != 3 or words[1] != b"commit":
-            yield None
-            continue
-        size = int(words[2])
-        yield _parse(words[0].decode("ascii"), out[:size])
-        out = out[size + 1 :]
 
 
 def _parse(sha: str, body: bytes) -> Commit:

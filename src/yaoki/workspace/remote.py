@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.errors import GitFailed
+from yaoki.errors import GitFailed, RemoteAway
 from yaoki.system import Completed, SystemClock
 from yaoki.workspace.address import Address
 from yaoki.workspace.git import Git, environment, invoke
@@ -26,6 +26,7 @@ LOOK_TIMEOUT = timedelta(minutes=2)
 PUSH_TIMEOUT = timedelta(minutes=10)
 REFSPECS_MAX = 200
 SAID_MAX = 300
+NOWHERE = "refs/yaoki/nowhere"
 
 FETCH = ("fetch", "-q", "--no-tags", "--no-prune", "--recurse-submodules=no", "--no-auto-gc")
 PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
@@ -57,6 +58,12 @@ class Remote:
 
     def __init__(self, git: Git, address: Address) -> None:
         self._git, self.address, self._clock = git, address, SystemClock()
+        # What the last call met when nobody answered; empty since somebody did.
+        self.away = ""
+
+    def answers(self) -> None:
+        """Ask for what is not there: only whether somebody says so counts."""
+        self.look([NOWHERE])
 
     def look(self, refs: Sequence[str]) -> dict[str, str]:
         """Where these refs are, without those that are not there; their commits are then here."""
@@ -123,11 +130,24 @@ class Remote:
             env |= {"GIT_COMMON_DIR": str(self._git.common_dir)}
         give_up = self._clock.now() + PATIENCE
         for pause in (*PAUSES_S, None):
-            done = invoke(args, cwd=self._git.common_dir, env=env, timeout=timeout)
-            if pause is None or not _unanswered(done) or self._clock.now() > give_up:
+            done = self._invoked(args, env, timeout)
+            if not _unanswered(done):
+                self.away = ""
+                return done
+            if pause is None or self._clock.now() > give_up:
                 return done
             self.pause(pause)
         raise AssertionError("the last pause is none")
+
+    def _invoked(
+        self, args: Sequence[str], env: Mapping[str, str], timeout: timedelta
+    ) -> Completed:
+        try:
+            return invoke(args, cwd=self._git.common_dir, env=env, timeout=timeout)
+        except GitFailed as failed:
+            if failed.transient:
+                raise self._unreached(f"fatal: {failed.sentence}") from failed
+            raise
 
     def pause(self, seconds: float) -> None:
         """With dice, so that those who met once do not meet again."""
@@ -137,11 +157,12 @@ class Remote:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
         words = self.address.masked((telling or lines or ["no answer"])[0])[:SAID_MAX]
-        return GitFailed(
-            f"the remote {self.address.shown} cannot be used: {words}",
-            transient=not LOCKED_OUT.search(said),
-            hint=f"git ls-remote {self.address.shown} shows whether it answers",
-        )
+        sentence = f"the remote {self.address.shown} cannot be used: {words}"
+        hint = f"git ls-remote {self.address.shown}"
+        if LOCKED_OUT.search(said):
+            return GitFailed(sentence, hint=hint)
+        self.away = sentence
+        return RemoteAway(sentence, hint=hint)
 
 
 def _unanswered(done: Completed) -> bool:

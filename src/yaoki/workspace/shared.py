@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaoki.errors import GitFailed
 from yaoki.workspace.git import Git
-from yaoki.workspace.refs import BASES, RUNS, Commit, Move, Refs, run_ref, work_ref
+from yaoki.workspace.refs import BASES, HEADS, RUNS, Commit, Move, Refs, run_ref, work_ref
 from yaoki.workspace.remote import Remote
 
 # Run branches, groups' branches, their marks and bases, and what a rolled back line held.
@@ -51,9 +51,8 @@ class SharedRefs(Refs):
 
     def begun(self, run_id: str) -> list[Move]:
         """A run that was begun before there was a remote: its branch, its groups', their marks."""
-        names = ("refs/heads/yaoki", RUNS, BASES)
         own = re.compile(rf".*/{run_id}(-\d+)?(-group)?")
-        held = [ref for ref in self.listed(*names) if own.fullmatch(ref.name)]
+        held = [ref for ref in self.listed(HEADS, RUNS, BASES) if own.fullmatch(ref.name)]
         shared = {ref.name: ref.commit for ref in held if self._names.fullmatch(ref.name)}
         if run_ref(run_id) not in shared or f"{RUNS}/{run_id}" not in shared:
             return []

@@ -12,11 +12,21 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.core.model import Task
-from yaoki.errors import GitFailed
+from yaoki.errors import RemoteAway
 from yaoki.workspace.address import open_address
 from yaoki.workspace.git import Git
 from yaoki.workspace.publishing import Publishing
-from yaoki.workspace.refs import RUNS, SNAPSHOTS, WORK, Commit, Move, Refs, run_ref
+from yaoki.workspace.refs import (
+    BASES,
+    HEADS,
+    RUNS,
+    SNAPSHOTS,
+    WORK,
+    Commit,
+    Move,
+    Refs,
+    run_ref,
+)
 from yaoki.workspace.remote import Remote
 from yaoki.workspace.repository import Repository
 from yaoki.workspace.shared import SharedRefs
@@ -28,10 +38,13 @@ BRANCHES = re.compile(r"refs/heads/.+")
 class Alone:
     """Only this repository: its refs are the truth, and nothing is owed to anybody."""
 
-    name = ""
+    name = shown = away = ""
 
     def __init__(self, git: Git) -> None:
         self.lines = self.branches = Refs(git)
+
+    def answers(self) -> None:
+        """There is nobody to ask."""
 
     def host(self, machine: str) -> str:
         return machine
@@ -84,6 +97,17 @@ class Sharing(Publishing):
         self._clone = sha256(str(git.common_dir).encode()).hexdigest()[:8]
         self._opened: set[str] = set()
 
+    @property
+    def shown(self) -> str:
+        return self.remote.address.shown
+
+    @property
+    def away(self) -> str:
+        return self.remote.away
+
+    def answers(self) -> None:
+        self.remote.answers()
+
     def host(self, machine: str) -> str:
         """Two clones on one machine have worktrees of their own."""
         return f"{machine}:{self._clone}"
@@ -102,7 +126,7 @@ class Sharing(Publishing):
         if task.take_over:
             if task.work.worktree and not usable:
                 words = f"a person worked on {task.id} in its worktree on another machine"
-                raise GitFailed(words, transient=True, hint="let a worker of that machine go on")
+                raise RemoteAway(words, hint="let a worker of that machine go on")
             return False
         if not task.work.head or not self.bring(task):
             return False
@@ -114,7 +138,8 @@ class Sharing(Publishing):
     def bring_run(self, run_id: str) -> None:
         """Whatever any machine kept of a run, before all of it is put away."""
         self.lines.commits(run_ref(run_id), f"{RUNS}/{run_id}")
-        self.fetch(f"{WORK}/{run_id}-*", f"{SNAPSHOTS}/{run_id}-*")
+        self.fetch(*(f"{each}/{run_id}-*" for each in (WORK, SNAPSHOTS)))
+        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES)))
 
     def drop(self, moves: Sequence[Move]) -> None:
         """Delete these there as well; one that somebody moved, or that is not there, stays so."""

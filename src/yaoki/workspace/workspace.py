@@ -118,9 +118,9 @@ class GitWorkspace:
         return self._lines.refresh(run, group)
 
     @told
-    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
-        """Take a group's branch back to the run branch; what it held stays on a ref."""
-        return self._lines.roll_back(run, group)
+    def roll_back(self, run: Run, group: str, head: str) -> tuple[str, str]:
+        """Take a group's branch from `head` to the run branch; what it held stays on a ref."""
+        return self._lines.roll_back(run, group, head)
 
     @told
     def close_line(self, run: Run, group: str) -> None:
@@ -297,9 +297,21 @@ class GitWorkspace:
         """Where a worktree is: on this machine, and in which of its clones if several share."""
         return self._sharing.host(machine)
 
+    @told
     def catch_up(self) -> None:
-        """Push what could not be pushed when it was kept."""
+        """Push what could not be pushed when it was kept; ask for a remote that was away."""
+        if self._sharing.away:
+            self._sharing.answers()
         self._sharing.catch_up()
+
+    def away(self) -> str:
+        """Empty unless the remote did not answer when it was last asked; then one sentence."""
+        return self._sharing.away
+
+    def meets(self) -> str:
+        """What people call the remote, which has just answered; empty when there is none."""
+        self._sharing.answers()
+        return self._sharing.shown
 
     def pushed(self, commit: str) -> bool:
         """Does a branch of a remote, as far as this repository knows, hold the commit?"""

@@ -1,0 +1,94 @@
+"""A program that is kept: it answers again and again, and its death costs nobody anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.edges.repositories import a_repository, commit
+from yaoki.errors import Fault
+from yaoki.system import Answer, Conversation
+from yaoki.workspace.git import Git
+
+ECHO = """
+import os, sys
+for line in sys.stdin:
+    if line == "die\\n":
+        sys.exit()
+    if line == "half\\n":
+        sys.stdout.write("ha")
+    else:
+        print(os.getpid(), line, end="")
+    sys.stdout.flush()
+"""
+
+
+def talk(timeout_s: float = 30) -> Conversation:
+    argv = [sys.executable, "-c", ECHO]
+    return Conversation(
+        argv, cwd=Path.cwd(), env=dict(os.environ), timeout=timedelta(seconds=timeout_s)
+    )
+
+
+def said(conversation: Conversation, line: str) -> tuple[int, str]:
+    pid, _, rest = conversation.ask(line.encode(), Answer.line).decode().partition(" ")
+    return int(pid), rest
+
+
+@pytest.mark.spec("13.1")
+def test_one_program_answers_every_question() -> None:
+    conversation = talk()
+
+    first, second = said(conversation, "one"), said(conversation, "two")
+
+    assert (first[1], second[1]) == ("one", "two")
+    assert first[0] == second[0]
+
+
+@pytest.mark.spec("13.1")
+def test_a_program_that_was_killed_is_begun_anew() -> None:
+    conversation = talk()
+    pid, _ = said(conversation, "one")
+    os.kill(pid, signal.SIGKILL)
+
+    again, answer = said(conversation, "two")
+
+    assert answer == "two"
+    assert again != pid
+
+
+@pytest.mark.spec("13.1")
+def test_a_program_that_always_dies_is_told_of() -> None:
+    with pytest.raises(Fault, match="gave no answer"):
+        talk().ask(b"die", Answer.line)
+
+
+@pytest.mark.spec("13.1")
+def test_half_an_answer_is_never_taken_for_the_next() -> None:
+    conversation = talk(0.2)
+    with pytest.raises(Fault, match="gave no answer"):
+        conversation.ask(b"half", Answer.line)
+
+    assert said(conversation, "whole")[1] == "whole"
+
+
+@pytest.mark.spec("13.1")
+def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
+    top = a_repository(tmp_path)
+    git = Git(top / ".git")
+    assert git.contents("HEAD:later.txt") is None
+
+    (top / "later.txt").write_text("x" * 200_000)
+    commit(top)
+
+    found = git.contents("HEAD:later.txt")
+    large = git.contents("HEAD:later.txt", bytes_max=1000)
+    assert found is not None
+    assert (found.kind, len(found.content)) == ("blob", 200_000)
+    assert large is not None
+    assert (large.size, large.content) == (200_000, b"")
