@@ -11,11 +11,14 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
 	--custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test full agents lint format lock clean
+.PHONY: help demo test full chromium postgres agents bench lint format lock clean
 
 # Real agent programs for the tests: below .venv, so git does not see them and `clean` removes them.
 AGENTS := .venv/agents
 PINS := tests/tools/agents
+
+# What the benchmarks measure yaoki beside, in an environment of its own.
+PEERS := .venv/peers
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' Makefile
@@ -23,13 +26,23 @@ help:  ## show this list
 demo: .venv/.run  ## watch a plan run to a proven end: no key, no network
 	$(BIN)/yaoki demo
 
-test: lint  ## everything that must hold before a commit
+test: lint chromium  ## everything that must hold before a commit
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents"
 	$(BIN)/python -m tests.spec_coverage
 
-full: lint agents  ## the same, and the real agent programs against a scripted model
+full: lint agents chromium  ## the same, and the real agent programs against a scripted model
 	$(BIN)/pytest -q -n auto --dist worksteal
 	$(BIN)/python -m tests.spec_coverage
+
+postgres: .venv/.dev  ## the acceptance tests once more, with the store on a server
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents" --store postgresql tests/acceptance
+
+# The page is tested in a browser.  Only a build server gets one installed; elsewhere nothing
+# outside this folder is changed, and without one those tests are skipped and say so.
+chromium:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; done; test "$$CI" != true || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check
@@ -47,9 +60,14 @@ lock: $(BIN)/uv  ## write the lock files anew from pyproject.toml
 		-o requirements-dev.lock
 	printf 'hatchling\neditables\n' | $(COMPILE) $(LOCK_FLAGS) -c requirements-dev.lock \
 		pyproject.toml - -o requirements.lock
-	! grep -nE 'https?:|file:|--(extra-)?index|--find-links' requirements*.lock
+	$(COMPILE) $(LOCK_FLAGS) benchmarks/peers.in -o benchmarks/peers.lock
+	! grep -nE 'https?:|file:|--(extra-)?index|--find-links' requirements*.lock benchmarks/peers.lock
 
 agents: $(AGENTS)/node_modules/.done $(AGENTS)/mini-swe-agent/.done $(AGENTS)/aider/.done  ## install the real agent programs that tests drive
+
+bench: $(PEERS)/.done  ## measure against bare limits and other queues; dist/bench.json, .svg
+	mkdir -p dist
+	$(BIN)/python -m benchmarks --json dist/bench.json --svg dist/bench.svg $(BENCH_FLAGS)
 
 clean:  ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
@@ -89,3 +107,9 @@ $(AGENTS)/%/.done: $(PINS)/%.lock | .venv/.dev
 	$(BIN)/uv venv -q --clear --python $(BIN)/python $(AGENTS)/$*
 	$(BIN)/uv pip sync -q --python $(AGENTS)/$*/bin/python --require-hashes $<
 	touch $@
+
+# Peers that cannot be installed are shown as missing, so this is no reason to stop.
+$(PEERS)/.done: benchmarks/peers.lock | .venv/.dev
+	$(BIN)/uv venv -q --clear --python $(BIN)/python $(PEERS)
+	if $(BIN)/uv pip sync -q --compile-bytecode --python $(PEERS)/bin/python --require-hashes $<; \
+		then touch $@; else echo "the peers could not be installed; they are shown as missing" >&2; fi

@@ -1,10 +1,36 @@
-"""What the whole test session tells at its end."""
+"""What all tests share: a server of a database, and what the session tells at its end."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
+
+from tests.store import server
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "where the acceptance tests have their store"
+    parser.addoption("--store", choices=("sqlite", "postgresql"), default="sqlite", help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Who asks for a server is not told that all is well where there is none."""
+    if config.getoption("store") == "postgresql" and (why := server.missing()):
+        raise pytest.UsageError(why)
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Without a server the tests are skipped; on the build server they fail."""
+    why = server.missing()
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(why)
+    if why:
+        pytest.skip(why)
+    base = tmp_path_factory.getbasetemp()
+    return server.shared(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -18,6 +44,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     pairs[expected, actual] += 1
     if pairs:
         _show(terminalreporter, pairs)
+    _tell_measured(terminalreporter)
+
+
+def _tell_measured(reporter: pytest.TerminalReporter) -> None:
+    """What tests measured: printed, never asserted."""
+    reports = (one for held in reporter.stats.values() for one in held)
+    found = (
+        str(value)
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == "measured" and report.when == "call"
+    )
+    if lines := list(found):
+        reporter.section("measured")
+    for line in lines:
+        reporter.write_line(line)
 
 
 def _show(reporter: pytest.TerminalReporter, pairs: Counter[tuple[str, str]]) -> None:

@@ -18,6 +18,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── GitMissing           no git, or one older than 2.38
 │   ├── RepositoryUnfit      bare, empty, not a repository
 │   └── GitFailed            one git command failed; transient or not
+│       └── RemoteAway       the remote does not answer, or lacks what is on its way there
 ├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
 """
@@ -153,6 +154,13 @@ class GitFailed(WorkspaceError):
     def __init__(self, sentence: str, *, transient: bool = False, hint: str = "") -> None:
         super().__init__(sentence, hint=hint or "yaoki doctor")
         self.transient = transient
+
+
+class RemoteAway(GitFailed):
+    """The remote does not answer, or another machine still has what is needed: worth a wait."""
+
+    def __init__(self, sentence: str, *, hint: str = "") -> None:
+        super().__init__(sentence, transient=True, hint=hint)
 
 
 class NoticeFailed(YaokiError):

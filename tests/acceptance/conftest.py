@@ -1,15 +1,43 @@
-"""Fixtures of the acceptance tests."""
+"""Fixtures of the acceptance tests; `--store postgresql` gives each a store on a server."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import Place, Stores
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a server a test of the store's own file is left out, and the summary says why."""
+    if config.getoption("store") == "sqlite":
+        return
+    for item in items:
+        if marker := item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip(f"{item.name}: {marker.kwargs['why']}"))
+
+
+@pytest.fixture(scope="session")
+def stores(request: pytest.FixtureRequest) -> Stores:
+    on_server = request.config.getoption("store") == "postgresql"
+    return Stores(request.getfixturevalue("server_url") if on_server else "")
 
 
 @pytest.fixture
-def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    # Beside the base of this worker, so that workers side by side share it.
-    return Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+def store_url(stores: Stores) -> Iterator[str]:
+    """An empty store for one test."""
+    with stores.new() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Beside the base of this worker, so that workers side by side share it."""
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path, store_url: str) -> Place:
+    return Place(tmp_path, pycache, store_url)

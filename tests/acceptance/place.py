@@ -7,10 +7,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+from tests.acceptance.looking import look
+from tests.store.acts import Where, by_hand
+from tests.store.server import a_database
 
 SETTINGS = """\
 [retry.default_backoff]
@@ -73,11 +79,29 @@ def holds(path: str, text: str = "good") -> dict[str, Any]:
     return {"shell": f"grep -qx '{text}' {path} || {{ echo '{words}'; exit 1; }}"}
 
 
+@dataclass(frozen=True)
+class Stores:
+    """Where stores are made; without a server each is a file of its repository."""
+
+    server: str = ""
+
+    @contextmanager
+    def new(self, like: str = "") -> Iterator[str]:
+        """The URL of an empty store, or of a copy of one that nobody uses; "" is the file."""
+        if not self.server:
+            yield ""
+            return
+        template = urlsplit(like).path.strip("/") or "template0"
+        with a_database(self.server, template) as url:
+            yield url
+
+
 class Place:
     """A repository with fast settings, and `yaoki` called inside it."""
 
-    def __init__(self, folder: Path, pycache: Path) -> None:
+    def __init__(self, folder: Path, pycache: Path, store: str = "") -> None:
         self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
+        self.store = store
         self.repo.mkdir()
         # Compiled once for all tests, and not into the source tree.
         drop = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "YAOKI_CONFIG", "NO_COLOR")
@@ -86,9 +110,32 @@ class Place:
         self.env = {**around, **own}
         self.git("init", "-q", "-b", "main")
         (self.repo / "README").write_text("hello\n")
-        (self.repo / "yaoki.toml").write_text(SETTINGS)
+        self.settings(SETTINGS)
         self.git("add", "-A")
         self.git(*WHO, "commit", "-qm", "begin")
+
+    def settings(self, text: str) -> None:
+        """These settings; the line of the store stands first, where no table is open yet."""
+        line = f'store = {{url = "{self.store}"}}\n' if self.store else ""
+        (self.repo / "yaoki.toml").write_text(line + text)
+
+    @property
+    def database(self) -> Where:
+        return self.store or self.repo / ".yaoki" / "state.db"
+
+    def stored(self) -> bool:
+        """Has anybody made the store: its file, or a table in its database?"""
+        if isinstance(self.database, Path):
+            return self.database.exists()
+        return bool(by_hand(self.database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"))
+
+    def bytes_stored(self) -> int:
+        """How much the store takes up."""
+        if isinstance(self.database, Path):
+            return self.database.stat().st_size
+        ours = "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        ((size,),) = by_hand(self.database, f"SELECT sum(pg_total_relation_size(oid)) {ours}")
+        return int(size)
 
     def git(self, *words: str) -> str:
         done = subprocess.run(
@@ -127,8 +174,12 @@ class Place:
             text=True,
         )
 
+    def look(self, *words: str) -> Completed:
+        """As `yaoki`, for what is only looked up: quicker, and not the installed program."""
+        return Completed(*look(words, self.repo, self.env))
+
     def status(self, *words: str) -> dict[str, Any]:
-        return self.yaoki("status", *words, "--json").document
+        return self.look("status", *words, "--json").document
 
     def task(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
@@ -136,9 +187,8 @@ class Place:
 
     def events(self, *words: str) -> list[dict[str, Any]]:
         """The journal of a task or a run, oldest first; nothing before there is a run."""
-        held: list[dict[str, Any]] = self.yaoki("trace", *words, "--json").document.get(
-            "entries", []
-        )
+        told = self.look("trace", *words, "--json").document
+        held: list[dict[str, Any]] = told.get("entries", [])
         return held
 
     def story(self, *words: str) -> list[str]:

@@ -1,22 +1,24 @@
-"""Real agent programs through `yaoki run`: a model that answers each task by its own script."""
+"""Real agent programs through `yaoki run`, side by side: they wait more than they work."""
 
 from __future__ import annotations
 
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-from tests.acceptance.place import WHO, Completed, Place
+from tests.acceptance.place import WHO, Completed, Place, Stores
 from tests.model import ModelServer, Request, Step, Turn
-from tests.model.programs import PROGRAMS, Program, environ
+from tests.model.programs import Program, environ, needed
 
 # Real programs on a busy machine take their time; the bound is for those that never end.
 BOUND_S = 240
+SIDE_BY_SIDE = 4
 SETTINGS = """\
 [retry.default_backoff]
 initial_delay_ms = 20
@@ -28,9 +30,10 @@ heartbeat_s = 0.5
 lease_s = 20.0
 hang_warning_s = 60.0
 hang_s = 100.0
-deadline_s = 100.0
+deadline_s = 150.0
 agent_wait_s = 2.0
 """
+Seen = TypeVar("Seen")
 
 
 class Scripts(ModelServer):
@@ -60,9 +63,13 @@ class Scripts(ModelServer):
 class Theatre:
     """One program, one repository, one home."""
 
-    def __init__(self, program: Program, place: Place, home: Path) -> None:
-        self.program, self.place, self._home = program, place, home
-        (place.repo / "yaoki.toml").write_text(SETTINGS)
+    def __init__(self, program: Program, place: Place) -> None:
+        self.program, self.place = program, place
+        place.settings(SETTINGS)
+
+    @property
+    def name(self) -> str:
+        return self.program.name
 
     def settle(self, **files: str) -> None:
         """Files of the repository, committed before the run."""
@@ -73,13 +80,16 @@ class Theatre:
 
     @contextmanager
     def model(self, scripts: Mapping[str, Sequence[Step]]) -> Iterator[Scripts]:
-        model = Scripts(scripts, tools=self.program.name != "aider")
-        with model:
+        with Scripts(scripts, tools=True) as model:
+            assert isinstance(model, Scripts)
             yield model
         assert model.defects == ()
 
-    def agent(self, model: ModelServer, **more: Any) -> dict[str, Any]:
-        return {**self.program.agent(model.url, self._home), **more}
+    def agent(self, model: ModelServer, home: str = "", **more: Any) -> dict[str, Any]:
+        """Its first start in a new home must be its only one there: some fail over another's."""
+        own = self.place.folder / f"agent-home{home}"
+        own.mkdir(exist_ok=True)
+        return {**self.program.agent(model.url, own), **more}
 
     def run(self, plan: Mapping[str, Any], *words: str) -> Completed:
         """`yaoki run`, bounded for slow programs; the keys are in the worker's environment."""
@@ -93,29 +103,39 @@ class Theatre:
         return Completed(child.returncode, out, "")
 
     def why(self, task: str) -> dict[str, Any]:
-        return self.place.yaoki("why", task, "--json").document
+        return self.place.look("why", task, "--json").document
 
 
-@pytest.fixture(scope="session")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """One home for each program: its first start in a new one may be slow."""
-    made: dict[str, Path] = {}
+class Theatres:
+    """One for each program, and what becomes of all of them at the same time."""
 
-    def home(name: str) -> Path:
-        if name not in made:
-            made[name] = tmp_path_factory.mktemp(f"home-{name}")
-        return made[name]
+    def __init__(self, make: Callable[[str], Place], subtests: pytest.Subtests) -> None:
+        self._make, self._subtests = make, subtests
 
-    return home
+    def play(
+        self,
+        names: Sequence[str],
+        act: Callable[[Theatre], Seen],
+        judge: Callable[[Theatre, Seen], None],
+    ) -> None:
+        """`act` side by side, then `judge` each by itself."""
+        theatres = [Theatre(needed(name), self._make(name)) for name in names]
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            acts = [(theatre, pool.submit(act, theatre)) for theatre in theatres]
+        for theatre, future in acts:
+            with self._subtests.test(theatre.name):
+                judge(theatre, future.result())
 
 
 @pytest.fixture
-def theatre(request: pytest.FixtureRequest, place: Place, homes: Callable[[str], Path]) -> Theatre:
-    program = PROGRAMS[request.param]
-    if not program.program.exists():
-        pytest.skip(f"{program.name} is not installed here; make agents")
-    return Theatre(program, place, homes(program.name))
+def theatres(
+    tmp_path: Path, pycache: Path, stores: Stores, subtests: pytest.Subtests
+) -> Iterator[Theatres]:
+    with ExitStack() as held:
 
+        def make(name: str) -> Place:
+            folder = tmp_path / name
+            folder.mkdir()
+            return Place(folder, pycache, held.enter_context(stores.new()))
 
-def on(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("theatre", names, indirect=True)
+        yield Theatres(make, subtests)

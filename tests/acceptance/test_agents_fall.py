@@ -380,7 +380,7 @@ def test_thirty_megabytes_of_output_are_kept_in_a_file_and_nowhere_else(place: P
     run = task["id"].split("-")[0]
     log = place.repo / ".yaoki" / "runs" / run / task["id"] / "1" / "out.log"
     assert log.stat().st_size >= 30_000_000
-    assert (place.repo / ".yaoki" / "state.db").stat().st_size < 2_000_000
+    assert place.bytes_stored() < 2_000_000
 
 
 @pytest.mark.spec("4.1", "3.3")

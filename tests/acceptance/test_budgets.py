@@ -38,7 +38,7 @@ def settings(place: Place, more: str, heard: Path) -> None:
     script = place.folder / "record.py"
     script.write_text(RECORD)
     command = json.dumps([sys.executable, str(script), str(heard)])
-    (place.repo / "yaoki.toml").write_text(f"{SETTINGS}\n{more}\n[notify]\ncommand = {command}\n")
+    place.settings(f"{SETTINGS}\n{more}\n[notify]\ncommand = {command}\n")
 
 
 @pytest.mark.acceptance

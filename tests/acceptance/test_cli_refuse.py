@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.store.acts import by_hand
 
 pytestmark = pytest.mark.acceptance
 TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
@@ -92,10 +91,7 @@ def test_a_place_that_cannot_serve_is_refused(place: Place, place_kind: str) -> 
 @pytest.mark.spec("0.6", "12.1", "13.2")
 def test_a_newer_store_is_refused_and_left_alone(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
-    file = place.repo / ".yaoki" / "state.db"
-    with sqlite3.connect(file) as link:
-        link.execute("INSERT INTO schema_version (version) VALUES (99)")
-    link.close()
+    by_hand(place.database, "INSERT INTO schema_version (version) VALUES (99)")
 
     done = [place.yaoki(*words) for words in (["status"], ["run", place.plan(good_plan())])]
 
@@ -151,25 +147,28 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
 
 
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_finds_a_bent_row_and_restores_a_damaged_store(place: Place) -> None:
+def test_doctor_finds_a_bent_row(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
     healthy = place.yaoki("doctor", "--json")
-    file = place.repo / ".yaoki" / "state.db"
-    whole = place.folder / "whole.db"
-    with sqlite3.connect(file) as link:
-        link.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        link.execute("UPDATE tasks SET attempt = 7")
-    link.close()
+    by_hand(place.database, "UPDATE tasks SET attempt = 7")
+
     bent = place.yaoki("doctor")
-    shutil.copy(file, whole)
-    file.write_bytes(b"not a database" * 1000)
-    damaged = place.yaoki("doctor", "--json")
 
     assert healthy.code == 0, healthy.out
     assert {"git", "sqlite", "store", "journal", "disk"} <= {
         line["name"] for line in healthy.document["lines"]
     }
     assert (bent.code, "does not fold to its row" in bent.out) == (1, True)
+
+
+@pytest.mark.sqlite(why="a server's pages are its operator's")
+@pytest.mark.spec("13.1", "10.2", "0.6")
+def test_doctor_restores_a_damaged_store(place: Place) -> None:
+    assert place.yaoki("run", place.plan(good_plan())).code == 0
+    (place.repo / ".yaoki" / "state.db").write_bytes(b"not a database" * 1000)
+
+    damaged = place.yaoki("doctor", "--json")
+
     assert damaged.code == 0, damaged.out
     [store] = [line for line in damaged.document["lines"] if line["name"] == "store"]
     assert "damaged ones are kept" in store["words"]

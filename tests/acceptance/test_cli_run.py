@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
 
 TEST_FILE = """\
 def test_answer():
@@ -86,10 +87,11 @@ def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.spec("12.4")
-def test_a_pipe_reads_along(place: Place) -> None:
+def test_a_pipe_reads_along(place: Place, tmp_path: Path) -> None:
     """Lines come while the agent still works, without colours, and a reader may leave."""
+    marker = tmp_path / "go"
     plan = a_plan(
-        {"slow": [[{"sleep": 1.5}, *writes("a.txt")]]},
+        {"slow": [[waits_for(marker), *writes("a.txt")]]},
         [{"id": "slow", "checks": ["a"]}],
         {"a": holds("a.txt")},
     )
@@ -99,6 +101,7 @@ def test_a_pipe_reads_along(place: Place) -> None:
     lines = [worker.stdout.readline() for _ in range(3)]
     state = place.task("slow")["state"]
     worker.stdout.close()
+    marker.touch()
 
     assert lines[0].startswith("run ")
     assert "slow  attempt 1  started in a fresh worktree with actor" in lines[2]

@@ -19,7 +19,7 @@ ROUNDS_MAX = 6
 
 
 def few_deliveries(place: Place) -> None:
-    (place.repo / "yaoki.toml").write_text(f"{SETTINGS}delivery_max = {DELIVERIES}\n")
+    place.settings(f"{SETTINGS}delivery_max = {DELIVERIES}\n")
 
 
 def slow_then_quick() -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.acceptance.place import WHO, Place
 from tests.model import ModelServer, Step
-from tests.model.programs import PROGRAMS, Program, environ
+from tests.model.programs import Program, environ, needed
 from tests.model.turns import say, shell
 
 pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -53,11 +53,14 @@ HOOKS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini"}
 class Desktop(Place):
     """A repository with one failing test, and a person who starts an agent's program in it."""
 
-    def __init__(self, folder: Path, pycache: Path, program: Program, model: ModelServer) -> None:
-        super().__init__(folder, pycache)
+    def __init__(
+        self, folder: Path, pycache: Path, store: str, program: Program, model: ModelServer
+    ) -> None:
+        super().__init__(folder, pycache, store)
         self.program, self.model = program, model
         self.name = HOOKS[program.name]
-        for name, text in {"yaoki.toml": SETTINGS, "a.py": BAD, "test_a.py": TEST}.items():
+        self.settings(SETTINGS)
+        for name, text in {"a.py": BAD, "test_a.py": TEST}.items():
             (self.repo / name).write_text(text)
         self.git("add", "-A")
         self.git(*WHO, "commit", "-qm", "a test")
@@ -102,14 +105,11 @@ class Desktop(Place):
 
 @pytest.fixture
 def desktop(
-    request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path: Path, pycache: Path, store_url: str
 ) -> Iterator[Desktop]:
-    program = PROGRAMS[request.param]
-    if not program.program.exists():
-        pytest.skip(f"{program.name} is not installed here; make agents")
-    pycache = tmp_path_factory.getbasetemp().parent / "pycache"
+    program = needed(request.param)
     with ModelServer(say("Done."), worktree=str(tmp_path / "repo")) as model:
-        yield Desktop(tmp_path, pycache, program, model)
+        yield Desktop(tmp_path, pycache, store_url, program, model)
         assert model.defects == ()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import signal
 import subprocess
@@ -14,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.acceptance.place import Place, Stores
 
 NAMES = [f"task{n:02}" for n in range(1, 13)]
 NEEDS = {"task05": ["task01"], "task06": ["task01", "task02"], "task12": ["task06", "task07"]}
@@ -57,28 +57,16 @@ def plan() -> dict[str, Any]:
     }
 
 
-class Place:
+class Rehearsal(Place):
     """A repository of its own, with its own state home."""
 
-    def __init__(self, folder: Path) -> None:
-        self.repo, self.home, self.log = folder / "repo", folder / "home", folder / "yaoki.log"
-        self.repo.mkdir(parents=True)
-        (self.repo / "README").write_text("hello\n")
-        (self.repo / "yaoki.toml").write_text(SETTINGS)
-        self.git("init", "-q", "-b", "main")
-        self.git("add", "-A")
-        self.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "begin")
-        self.plan = folder / "plan.json"
-        self.plan.write_text(json.dumps(plan()))
-        self.env = {**os.environ, "YAOKI_HOME": str(self.home)}
+    def __init__(self, folder: Path, pycache: Path, store: str) -> None:
+        folder.mkdir()
+        super().__init__(folder, pycache, store)
+        self.log = folder / "yaoki.log"
+        self.settings(SETTINGS)
 
-    def git(self, *words: str) -> str:
-        done = subprocess.run(
-            ("git", *words), cwd=self.repo, check=True, capture_output=True, text=True
-        )
-        return done.stdout
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def carry(self, *words: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 (sys.executable, "-m", "yaoki", *words),
@@ -90,20 +78,14 @@ class Place:
                 start_new_session=True,
             )
 
-    def ask(self, *words: str) -> dict[str, Any]:
-        done = subprocess.run(
-            (sys.executable, "-m", "yaoki", *words, "--json"),
-            cwd=self.repo,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-
     def branch(self) -> str:
-        return str(self.ask("status")["run_branch"])
+        return str(self.status()["run_branch"])
+
+    def landed(self) -> list[str]:
+        """What the tasks wrote, by name and content."""
+        return self.git(
+            "ls-tree", "-r", self.branch(), "--", *(f"{name}.txt" for name in NAMES)
+        ).splitlines()
 
     def left_behind(self) -> list[str]:
         """Processes, worktrees and locks that nobody needs any more."""
@@ -130,27 +112,22 @@ class Place:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.spec("0.2", "0.3", "3.7", "9.8", "11.1", "8.6")
-def test_thirty_kills_change_nothing(tmp_path: Path) -> None:
-    whole, killed = Place(tmp_path / "whole"), Place(tmp_path / "killed")
-    assert whole.start("run", str(whole.plan)).wait() == 0
-    dice = random.Random(30)
-
-    worker = killed.start("run", str(killed.plan))
-    while "started" not in killed.log.read_text():
-        time.sleep(0.02)
-    kills = 0
-    while kills < KILLS and worker.poll() is None:
-        # Some lives end before the worker has claimed anything, some in the middle of a stage.
-        time.sleep(dice.uniform(0.2, 1.2))
-        worker.send_signal(signal.SIGKILL)
-        kills += worker.wait() == -signal.SIGKILL
-        worker = killed.start("resume")
-    code = worker.wait()
+def test_thirty_kills_change_nothing(
+    tmp_path: Path, pycache: Path, stores: Stores, store_url: str
+) -> None:
+    with stores.new() as url:
+        whole = Rehearsal(tmp_path / "whole", pycache, url)
+        killed = Rehearsal(tmp_path / "killed", pycache, store_url)
+        # At the same time: the agents of both mostly sleep.
+        undisturbed = whole.carry("run", whole.plan(plan()))
+        kills, code = killed_again_and_again(killed)
+        assert undisturbed.wait() == 0, whole.log.read_text()
+        files = whole.landed()
 
     assert kills == KILLS, "the run was over before it was killed often enough"
     assert code == 0, killed.log.read_text()
-    trees = [place.git("rev-parse", f"{place.branch()}^{{tree}}") for place in (whole, killed)]
-    assert trees[0] == trees[1]
+    assert killed.landed() == files
+    assert len(files) == len(NAMES)
     trailers = killed.git(
         "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", killed.branch()
     )
@@ -158,7 +135,23 @@ def test_thirty_kills_change_nothing(tmp_path: Path) -> None:
     assert len(landed) == len(NAMES)
     assert set(landed.values()) == {1}
     assert killed.left_behind() == []
-    events = killed.ask("trace")["entries"]
-    assert Counter(e["event"] for e in events)["TASK_LANDED"] == len(NAMES)
+    story = Counter(killed.story())
+    assert story["TASK_LANDED"] == len(NAMES)
     # An agent outlives its worker, so no attempt is lost: twelve, and the retry of the lie.
-    assert Counter(e["event"] for e in events)["ATTEMPT_STARTED"] == len(NAMES) + 1
+    assert story["ATTEMPT_STARTED"] == len(NAMES) + 1
+
+
+def killed_again_and_again(place: Rehearsal) -> tuple[int, int]:
+    """How often it was killed, and how the life that nobody ended did end."""
+    dice = random.Random(KILLS)
+    worker = place.carry("run", place.plan(plan()))
+    while "started" not in place.log.read_text():
+        time.sleep(0.02)
+    kills = 0
+    while kills < KILLS and worker.poll() is None:
+        # Some lives end before the worker has claimed anything, some in the middle of a stage.
+        time.sleep(dice.uniform(0.2, 1.2))
+        worker.send_signal(signal.SIGKILL)
+        kills += worker.wait() == -signal.SIGKILL
+        worker = place.carry("resume")
+    return kills, worker.wait()

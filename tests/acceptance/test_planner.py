@@ -31,7 +31,7 @@ def settle(place: Place, script: dict[str, Any], checks: dict[str, Any]) -> None
         lines.append(f'options = {{scenario = "{scenario}"}}')
     for name, check in checks.items():
         lines.append(f"[checks.{name}]\nshell = {json.dumps(check['shell'])}")
-    (place.repo / "yaoki.toml").write_text("\n".join(lines))
+    place.settings("\n".join(lines))
 
 
 BOTH = {"one": holds("one.txt"), "two": holds("two.txt")}

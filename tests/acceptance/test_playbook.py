@@ -61,7 +61,7 @@ class Played(Place):
         judge = json.dumps(["sh", str(self.folder / "judge.sh")])
         agents = f'[agents.claudecode]\npreset = "scripted"\noptions = {{scenario = "{acts}"}}\n'
         agents += f'[agents.judge]\ncommand = {judge}\nprompt = "file"\n'
-        (self.repo / "yaoki.toml").write_text(f"{SETTINGS}\n{agents}")
+        self.settings(f"{SETTINGS}\n{agents}")
         for path, text in (files or {}).items():
             (self.repo / path).parent.mkdir(parents=True, exist_ok=True)
             (self.repo / path).write_text(text)
@@ -85,8 +85,8 @@ class Played(Place):
 
 
 @pytest.fixture
-def played(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return Played(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+def played(tmp_path: Path, pycache: Path, store_url: str) -> Played:
+    return Played(tmp_path, pycache, store_url)
 
 
 def failed(entries: list[dict[str, Any]]) -> list[str]:

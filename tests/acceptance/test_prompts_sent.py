@@ -51,7 +51,7 @@ def test_a_broken_prompt_of_the_project_is_refused_before_anything_runs(place: P
     code = place.yaoki("run", place.plan(_a_plan())).code
 
     assert code == 2
-    assert not (place.repo / ".yaoki" / "state.db").exists()
+    assert not place.stored()
 
 
 def _a_plan() -> dict[str, object]:

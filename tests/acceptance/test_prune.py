@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, a_plan, holds, writes
+from tests.acceptance.place import SETTINGS, Place, Stores, a_plan, holds, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -43,13 +43,14 @@ POINTS = {
     "before the index": ("open", "index.jsonl', 'a"),
 }
 
+AT_ONCE = {"after_days": 0, "runs_kept": 0}
 ROWS_GONE = {"before the logs go", "before the refs go", "before the index"}
 
 
 def keeps(place: Place, **rule: float) -> None:
     """The settings of retention, over the fast ones."""
     lines = "".join(f"{name} = {value}\n" for name, value in rule.items())
-    (place.repo / "yaoki.toml").write_text(f"{SETTINGS}\n[archive]\n{lines}")
+    place.settings(f"{SETTINGS}\n[archive]\n{lines}")
 
 
 def carried(place: Place, name: str, *, tries: Sequence[Any] = (), code: int = 0) -> str:
@@ -228,6 +229,7 @@ def test_the_end_of_a_run_archives_one_other_run_and_never_itself(place: Place) 
     assert [line["run"] for line in index(place)] == [first]
 
 
+@pytest.mark.sqlite(why="a server is restored by its operator")
 @pytest.mark.spec("11.7", "8.7", "10.2")
 @pytest.mark.parametrize("backups", [True, False], ids=["from a backup", "from the journal alone"])
 def test_an_archived_run_does_not_come_back_with_a_restored_store(
@@ -261,30 +263,38 @@ class Ready:
     journal: str
     works: frozenset[str]
 
-    def copied(self, folder: Path) -> Place:
+    def copied(self, folder: Path, store: str) -> Place:
         place = copy.copy(self.place)
-        place.folder, place.repo = folder, folder / "repo"
+        place.folder, place.repo, place.store = folder, folder / "repo", store
         shutil.copytree(self.place.repo, place.repo)
+        keeps(place, **AT_ONCE)
         return place
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> Ready:
-    base = tmp_path_factory.getbasetemp().parent
-    place = Place(tmp_path_factory.mktemp("ready"), base / "pycache")
-    keeps(place, after_days=0, runs_kept=0)
-    run = twice_tried(place, "old")
-    kept = place.yaoki("recover", "--json").document["kept"]
-    journal = place.yaoki("trace", run, "--jsonl").out
-    return Ready(place, run, journal, frozenset(work["commit"] for work in kept))
+def ready(
+    tmp_path_factory: pytest.TempPathFactory, pycache: Path, stores: Stores
+) -> Iterator[Ready]:
+    with stores.new() as url:
+        place = Place(tmp_path_factory.mktemp("ready"), pycache, url)
+        keeps(place, **AT_ONCE)
+        run = twice_tried(place, "old")
+        kept = place.yaoki("recover", "--json").document["kept"]
+        journal = place.yaoki("trace", run, "--jsonl").out
+        yield Ready(place, run, journal, frozenset(work["commit"] for work in kept))
 
 
 @pytest.mark.spec("11.7", "0.2", "0.3", "8.6")
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_while_pruning_loses_nothing_and_is_gone_on_from(
-    ready: Ready, tmp_path: Path, point: str
+    ready: Ready, stores: Stores, tmp_path: Path, point: str
 ) -> None:
-    place, run = ready.copied(tmp_path), ready.run
+    with stores.new(like=ready.place.store) as url:
+        _killed_at(point, ready, ready.copied(tmp_path, url))
+
+
+def _killed_at(point: str, ready: Ready, place: Place) -> None:
+    run = ready.run
 
     killed = subprocess.run(
         (sys.executable, "-c", KILLED_AT, *POINTS[point]),

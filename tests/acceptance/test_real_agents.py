@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.acceptance.real_agents import Theatre, homes, on, theatre
+from tests.acceptance.place import Completed
+from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.model import Step
+from tests.model import Step, say, shell, write
 
-__all__ = ["homes", "theatre"]
+__all__ = ["theatres"]
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -80,9 +82,7 @@ def alone(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def wrote(theatre: Theatre, path: str, text: str) -> tuple[Step, ...]:
-    """By its shell, where it has one: the worktree of a task has no name before it is made."""
-    if theatre.program.name == "aider":
-        return theatre.program.wrote(path, text)
+    """By its shell: the worktree of a task has no name before it is made."""
     return theatre.program.ran(f"cat > {path} <<'END'\n{text}END")
 
 
@@ -92,11 +92,15 @@ def told(theatre: Theatre) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     return lie, wrote(theatre, "add.py", "def add(a, b):\n    return a + b\n")
 
 
-@pytest.mark.spec("12.8", "3.7", "0.1", "10.6")
-@on(*RESUMING)
-def test_a_lie_is_sent_back_in_the_same_conversation_and_the_fix_lands(theatre: Theatre) -> None:
-    """The model says done over a wrong file; told which test fails, it writes the right one."""
-    place = theatre.place
+@dataclass(frozen=True)
+class Played:
+    """How a run ended, and what its model was asked."""
+
+    done: Completed
+    model: Scripts
+
+
+def the_story(theatre: Theatre) -> Played:
     theatre.settle(**TESTS)
     lie, fix = told(theatre)
     scripts = {
@@ -104,11 +108,19 @@ def test_a_lie_is_sent_back_in_the_same_conversation_and_the_fix_lands(theatre: 
         GOALS["twice"]: wrote(theatre, "twice.py", "def twice(a):\n    return a * 2\n"),
         GOALS["note"]: wrote(theatre, "NOTE.txt", "hello\n"),
     }
-
     with theatre.model(scripts) as model:
-        done = theatre.run(the_plan(theatre.agent(model)))
+        return Played(theatre.run(the_plan(theatre.agent(model))), model)
 
-    assert done.code == 0, done.out
+
+@pytest.mark.spec("12.8", "3.7", "0.1", "10.6")
+def test_a_lie_is_sent_back_in_the_same_conversation_and_the_fix_lands(theatres: Theatres) -> None:
+    """The model says done over a wrong file; told which test fails, it writes the right one."""
+    theatres.play(RESUMING, the_story, assert_the_story)
+
+
+def assert_the_story(theatre: Theatre, played: Played) -> None:
+    place = theatre.place
+    assert played.done.code == 0, played.done.out
     status = place.status()
     add, twice, note = status["tasks"][:3]
     assert [(t["state"], t["attempt"]) for t in (add, twice, note)] == [
@@ -117,17 +129,25 @@ def test_a_lie_is_sent_back_in_the_same_conversation_and_the_fix_lands(theatre: 
         ("DONE", 1),
     ]
     assert "a + b" in place.show(status["run_branch"], "add.py")
-    feedback, again = place.prompt(add, 2), model.asked[GOALS["add"]][len(lie)]
-    assert FAILING in feedback
-    assert GOALS["add"] not in feedback, "it knows its task"
-    assert again.holds(FAILING)
-    assert again.holds(GOALS["add"])
+    assert_it_was_told_only_what_failed(theatre, played, add)
     first, second = theatre.why("add")["attempts"]
     assert first["session"] == second["session"] == add["session"] != ""
     assert len({t["session"] for t in (add, twice, note)}) == 3
     assert [first["tokens"], second["tokens"]] == [TOKENS] * 2
     assert (add["tokens"], status["tokens"]) == (2 * TOKENS, 4 * TOKENS)
     assert_the_cost_is_told_or_unknown(theatre, status, (first, second))
+    assert_the_report_tells_it(theatre, status)
+
+
+def assert_it_was_told_only_what_failed(
+    theatre: Theatre, played: Played, add: dict[str, Any]
+) -> None:
+    feedback = theatre.place.prompt(add, 2)
+    again = played.model.asked[GOALS["add"]][len(told(theatre)[0])]
+    assert FAILING in feedback
+    assert GOALS["add"] not in feedback, "it knows its task"
+    assert again.holds(FAILING)
+    assert again.holds(GOALS["add"])
 
 
 def assert_the_cost_is_told_or_unknown(
@@ -135,7 +155,7 @@ def assert_the_cost_is_told_or_unknown(
 ) -> None:
     """An agent that names no price shows unknown, never zero; sums are of what was told."""
     costs = [task["cost"] for task in status["tasks"][:3]]
-    if theatre.program.name not in PRICED:
+    if theatre.name not in PRICED:
         assert costs == [None] * 3
         assert {one["cost"] for one in tries} == {None}
         assert (status["cost"], status["untold"]) == (None, 4)
@@ -146,40 +166,69 @@ def assert_the_cost_is_told_or_unknown(
     assert status["untold"] == 0
 
 
-@pytest.mark.spec("12.8", "3.7", "3.10")
-@on("aider")
-def test_an_agent_without_conversations_is_told_everything_again(theatre: Theatre) -> None:
-    """It exits 0 whatever happens; only the check knows."""
-    place = theatre.place
+def assert_the_report_tells_it(theatre: Theatre, status: dict[str, Any]) -> None:
+    told = theatre.place.look("report", status["run"]).out
+    for task in status["tasks"][:3]:
+        assert task["session"] in told
+    assert ("unknown" in told) is (theatre.name not in PRICED)
+
+
+# ------------------------------------------------------------------ over the protocol
+
+
+@pytest.mark.spec("12.8", "3.7", "3.9", "0.1")
+def test_over_acp_a_lie_is_sent_back_and_what_was_not_allowed_is_denied(theatres: Theatres) -> None:
+    """opencode goes on with its conversation; gemini has none to load and is told everything."""
+    theatres.play(("opencode-acp", "gemini-acp"), acp_story, assert_acp_story)
+
+
+def acp_story(theatre: Theatre) -> Played:
     theatre.settle(**TESTS)
-    lie, fix = told(theatre)
+    lie = (write("add.py", "def add(a, b):\n    return a - b\n"), say("Done."))
+    fix = (write("add.py", "def add(a, b):\n    return a + b\n"), shell("touch no"), say("Done."))
     with theatre.model({GOALS["add"]: (*lie, *fix)}) as model:
-        done = theatre.run(alone(the_plan(theatre.agent(model))))
-
-    assert done.code == 0, done.out
-    add = place.task("add")
-    assert (add["state"], add["attempt"], add["session"]) == ("DONE", 2, None)
-    assert (add["cost"], add["tokens"]) == (None, 240)
-    assert FAILING in place.prompt(add, 2)
-    assert GOALS["add"] in place.prompt(add, 2)
+        return Played(theatre.run(alone(the_plan(theatre.agent(model)))), model)
 
 
-@pytest.mark.spec("14.3", "12.8", "3.7")
-@on("claude", "codex")
-def test_inside_the_sandbox_it_works_and_remembers_its_conversation(theatre: Theatre) -> None:
-    """Its own folder stays writable, or no conversation could be gone on with."""
-    needs_bubblewrap()
+def assert_acp_story(theatre: Theatre, played: Played) -> None:
     place = theatre.place
-    file = place.repo / "yaoki.toml"
+    assert played.done.code == 0, played.done.out
+    add = place.task("add")
+    assert (add["state"], add["attempt"]) == ("DONE", 2)
+    run_branch = place.status()["run_branch"]
+    assert "a + b" in place.show(run_branch, "add.py")
+    assert "no" not in place.git("ls-tree", "--name-only", run_branch).split()
+    second = place.look("logs", "add").out
+    assert '"type": "acp.permission", "kind": "execute"' in second
+    assert '"allowed": false' in second
+    resumed = theatre.name == "opencode-acp"
+    assert bool(add["session"]) is resumed
+    assert (GOALS["add"] not in place.prompt(add, 2)) is resumed
+    assert played.model.asked[GOALS["add"]][2].holds(GOALS["add"])
+
+
+# ------------------------------------------------------------------ walled in
+
+
+def the_lie(theatre: Theatre) -> Played:
+    file = theatre.place.repo / "yaoki.toml"
     file.write_text(f'{file.read_text()}\n[sandbox]\nmode = "on"\n')
     theatre.settle(**TESTS)
     lie, fix = told(theatre)
     with theatre.model({GOALS["add"]: (*lie, *fix)}) as model:
-        done = theatre.run(alone(the_plan(theatre.agent(model))))
+        return Played(theatre.run(alone(the_plan(theatre.agent(model)))), model)
 
-    assert done.code == 0, done.out
-    add = place.task("add")
+
+@pytest.mark.spec("14.3", "12.8", "3.7")
+def test_inside_the_sandbox_it_works_and_remembers_its_conversation(theatres: Theatres) -> None:
+    """Its own folder stays writable, or no conversation could be gone on with."""
+    needs_bubblewrap()
+    theatres.play(("claude", "codex"), the_lie, assert_it_rose)
+
+
+def assert_it_rose(theatre: Theatre, played: Played) -> None:
+    assert played.done.code == 0, played.done.out
+    add = theatre.place.task("add")
     assert (add["state"], add["attempt"]) == ("DONE", 2)
-    assert GOALS["add"] not in place.prompt(add, 2)
-    assert model.asked[GOALS["add"]][len(lie)].holds(GOALS["add"])
-    assert "CHECKOUT_CHANGED" not in place.story("add")
+    assert_it_was_told_only_what_failed(theatre, played, add)
+    assert "CHECKOUT_CHANGED" not in theatre.place.story("add")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import holds
-from tests.acceptance.real_agents import Theatre, homes, on, theatre
-from tests.model import Cut, Fault, Hang, Step, say
+from tests.acceptance.place import Completed, holds
+from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
+from tests.model import Cut, Fault, Hang, Step
 
-__all__ = ["homes", "theatre"]
+__all__ = ["theatres"]
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -48,21 +48,19 @@ LATE = Told(
 USUAL = {"rate": RATE, "overloaded": AWAY, "auth": AUTH, "cut": AWAY, "hang": LATE}
 EXPECTED: Mapping[str, Mapping[str, Told]] = {
     # It announces each wait, so it is ended at once and the wait is known.
-    "claude": {**USUAL, "rate": Told(RATE.kind, RATE.words, wait_s=4.0)},
+    "claude": {**USUAL, "rate": Told(RATE.kind, RATE.words, wait_s=3.0)},
     "codex": USUAL,
     "gemini": USUAL,
     "pi": USUAL,
-    # It waits in silence: the deadline is all there is.
-    "opencode": {**USUAL, "rate": LATE, "overloaded": LATE, "cut": LATE},
+    # Only its log tells that it waits, and not for how long.
+    "opencode": USUAL,
 }
-# Its first start in a new home takes long, and others at the same time may fail over it.
-ALONE_AT_FIRST, WARM = {"opencode"}, "Say that you are here."
 # How long the service asks to wait; gemini and pi wait themselves, in silence.
 RETRY_AFTER = {"gemini": "1", "pi": "1"}
 
 
 def faults(theatre: Theatre) -> dict[str, Step]:
-    wait = RETRY_AFTER.get(theatre.program.name, "4")
+    wait = RETRY_AFTER.get(theatre.name, "3")
     return {
         "rate": Fault(429, headers={"retry-after": wait}),
         "overloaded": Fault(529),
@@ -72,48 +70,46 @@ def faults(theatre: Theatre) -> dict[str, Step]:
     }
 
 
-def a_task(theatre: Theatre, name: str) -> dict[str, Any]:
-    late = EXPECTED[theatre.program.name][name] is LATE
+def a_task(name: str) -> dict[str, Any]:
     return {
         "id": name,
-        "goal": f"Meet the fault called {name}.",
+        "goal": goal(name),
         "agent": name,
         "checks": [f"made-{name}"],
-        "timeout": "20s" if late else "90s",
+        "timeout": "12s" if USUAL[name] is LATE else "140s",
         "retry": {"max_retries": 0},
-        "needs": ["warm"] if theatre.program.name in ALONE_AT_FIRST else [],
     }
 
 
-def warm_up(theatre: Theatre) -> list[dict[str, Any]]:
-    task = {"id": "warm", "goal": WARM, "kind": "report", "agent": "hang", "checks": ["here"]}
-    return [task] if theatre.program.name in ALONE_AT_FIRST else []
+def goal(name: str) -> str:
+    return f"Meet the fault called {name}."
+
+
+def fall(theatre: Theatre) -> tuple[Completed, Scripts]:
+    met = faults(theatre)
+    with theatre.model({goal(name): (step,) for name, step in met.items()}) as model:
+        plan = {
+            "goal": "Fall",
+            "agents": {name: theatre.agent(model, home=name, account=name) for name in met},
+            "checks": {f"made-{name}": holds(f"{name}.txt") for name in met},
+            "tasks": [a_task(name) for name in met],
+        }
+        return theatre.run(plan, "--parallel", "3"), model
 
 
 @pytest.mark.spec("4.2", "5.4", "3.8", "3.10", "4.7")
-@on(*EXPECTED)
-def test_each_fault_of_a_service_is_told_by_its_kind_wait_and_words(theatre: Theatre) -> None:
-    met = faults(theatre)
-    scripts = {f"Meet the fault called {name}.": (step,) for name, step in met.items()}
-    first = warm_up(theatre)
+def test_each_fault_of_a_service_is_told_by_its_kind_wait_and_words(theatres: Theatres) -> None:
+    theatres.play(tuple(EXPECTED), fall, assert_each_is_told)
 
-    with theatre.model({WARM: (say("I am here."),), **scripts}) as model:
-        plan = {
-            "goal": "Fall",
-            "agents": {name: theatre.agent(model, account=name) for name in met},
-            "checks": {f"made-{name}": holds(f"{name}.txt") for name in met}
-            | ({"here": holds("README", "hello")} if first else {}),
-            "tasks": [*first, *(a_task(theatre, name) for name in met)],
-        }
-        done = theatre.run(plan, "--parallel", "4")
 
+def assert_each_is_told(theatre: Theatre, played: tuple[Completed, Scripts]) -> None:
+    done, model = played
     assert done.code == 4, done.out
-    told = {name: theatre.why(name) for name in met}
-    expected = EXPECTED[theatre.program.name]
     # On a busy machine a program may come to its deadline before it has asked anything.
-    quick = [words for name, words in zip(met, scripts, strict=True) if expected[name] is not LATE]
-    assert all(model.asked[words] for words in quick), "every program met its fault"
-    assert {name: seen(held) for name, held in told.items()} == expected
+    quick = [name for name, told in USUAL.items() if told is not LATE]
+    assert all(model.asked[goal(name)] for name in quick), "every program met its fault"
+    told = {name: seen(theatre.why(name)) for name in USUAL}
+    assert told == EXPECTED[theatre.name]
 
 
 def seen(document: dict[str, Any]) -> Told:
@@ -130,13 +126,15 @@ def seen(document: dict[str, Any]) -> Told:
 
 
 @pytest.mark.spec("3.10", "5.4", "3.7")
-@on("claude")
-def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatre: Theatre) -> None:
-    """The service asks for four seconds; the agent may wait two by itself."""
-    words = "Write made.txt once the service lets you."
-    limited = Fault(429, headers={"retry-after": "4"})
-    steps: tuple[Step, ...] = (limited, *theatre.program.ran("echo good > made.txt"))
+def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatres: Theatres) -> None:
+    """The service asks for three seconds; the agent may wait two by itself."""
+    theatres.play(("claude",), wait, assert_it_waited)
 
+
+def wait(theatre: Theatre) -> Completed:
+    words = "Write made.txt once the service lets you."
+    limited = Fault(429, headers={"retry-after": "3"})
+    steps: tuple[Step, ...] = (limited, *theatre.program.ran("echo good > made.txt"))
     with theatre.model({words: steps}) as model:
         plan = {
             "goal": "Rise",
@@ -145,12 +143,14 @@ def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatre: 
             "checks": {"made": holds("made.txt")},
             "tasks": [{"id": "made", "goal": words, "checks": ["made"]}],
         }
-        done = theatre.run(plan)
+        return theatre.run(plan)
 
+
+def assert_it_waited(theatre: Theatre, done: Completed) -> None:
     assert done.code == 0, done.out
     told = theatre.why("made")
     decision, (first, second) = told["decisions"][0], told["attempts"]
     assert decision["decision"] == "RETRY"
-    assert (decision["inputs"]["kind"], decision["inputs"]["delay_s"]) == ("RATE_LIMIT", 4.0)
-    assert "in 4 s (Retry-After)" in decision["reasoning"]
+    assert (decision["inputs"]["kind"], decision["inputs"]["delay_s"]) == ("RATE_LIMIT", 3.0)
+    assert "in 3 s (Retry-After)" in decision["reasoning"]
     assert first["session"] == second["session"] != ""

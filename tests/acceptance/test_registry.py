@@ -42,7 +42,7 @@ class Registered(Place):
         acts = ", ".join(f'[{{write = {{"total.py" = {json.dumps(t)}}}}}]' for t in attempts)
         script = f'[agents.actor.options.scenario.tasks]\n"{STEP}" = [{acts}]\n'
         actor = f'[agents.actor]\npreset = "scripted"\n{script}'
-        (self.repo / "yaoki.toml").write_text(f"{settings}\n{SETTINGS}\n{actor}")
+        self.settings(f"{settings}\n{SETTINGS}\n{actor}")
         (self.repo / "test_total.py").write_text(SUITE)
         (self.repo / "total.py").write_text(BASE)
         self.git("add", "-A")
@@ -70,8 +70,8 @@ class Registered(Place):
 
 
 @pytest.fixture
-def registered(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Registered:
-    return Registered(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+def registered(tmp_path: Path, pycache: Path, store_url: str) -> Registered:
+    return Registered(tmp_path, pycache, store_url)
 
 
 def outcomes(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -223,7 +223,7 @@ def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
     assert lines[2] == (
         f"{prompt}:2: test-failed gives no param 'failedTest'; did you mean 'failedTests'?"
     )
-    assert not (registered.repo / ".yaoki" / "state.db").exists()
+    assert not registered.stored()
 
 
 @pytest.mark.spec("2.4", "12.1")

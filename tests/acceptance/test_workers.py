@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.store.acts import Where, by_hand
 
 CHECK = {"ok": {"shell": "true"}}
 
@@ -57,21 +58,31 @@ def serves(place: Place, pid: int) -> bool:
     return any(worker["holder"].split(":")[1] == str(pid) for worker in workers(place))
 
 
-def fall_asleep(worker: subprocess.Popen[str], lock: Path) -> None:
+def fall_asleep(worker: subprocess.Popen[str], place: Place) -> None:
     """Stopped between two commits: whoever sleeps in the middle of one holds up every writer."""
 
     def stopped() -> bool:
         worker.send_signal(signal.SIGSTOP)
         until(lambda: _asleep(worker.pid), "it sleeps")
-        with lock.open("r+") as held:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                worker.send_signal(signal.SIGCONT)
-                return False
+        if _in_a_commit(place.database):
+            worker.send_signal(signal.SIGCONT)
+            return False
         return True
 
     until(stopped, "it sleeps between two commits")
+
+
+def _in_a_commit(store: Where) -> bool:
+    if isinstance(store, str):
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        begun = f"SELECT 1 FROM pg_stat_activity WHERE {others} AND xact_start IS NOT NULL"
+        return bool(by_hand(store, begun))
+    with store.with_suffix(".lock").open("r+") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _asleep(pid: int) -> bool:
@@ -85,7 +96,7 @@ def background(place: Place) -> Iterator[Place]:
 
 
 def workers(place: Place) -> list[dict[str, Any]]:
-    held: list[dict[str, Any]] = place.yaoki("status", "--workers", "--json").document["workers"]
+    held: list[dict[str, Any]] = place.look("status", "--workers", "--json").document["workers"]
     return held
 
 
@@ -220,9 +231,8 @@ def test_a_worker_leaves_runs_of_another_repository_alone(place: Place, tmp_path
     other_folder.mkdir()
     other = Place(other_folder, Path(place.env["PYTHONPYCACHEPREFIX"]))
     run = submitted(place, simple("a"))
-    store = place.repo / ".yaoki" / "state.db"
 
-    process = other.start("worker", "--store", str(store))
+    process = other.start("worker", "--store", str(place.database))
     until(lambda: workers(place), "it serves that store")
     with serving(place):
         is_done(place, run)
@@ -248,7 +258,7 @@ def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not
     run = submitted(place, waiting(marker, "a"))
     with serving(place) as sleeper:
         until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        fall_asleep(sleeper, place.repo / ".yaoki" / "state.lock")
+        fall_asleep(sleeper, place)
         try:
             with serving(place):
                 until(lambda: len(claims(place, run)) > 1, "another one takes it")
@@ -560,10 +570,7 @@ def test_a_plan_past_a_limit_is_refused_and_nothing_is_stored(
 
     assert refused.code == 2
     assert said in refused.err
-    assert (
-        not (place.repo / ".yaoki" / "state.db").exists()
-        or not place.yaoki("status", "--all", "--json").document["runs"]
-    )
+    assert not place.stored() or not place.yaoki("status", "--all", "--json").document["runs"]
 
 
 @pytest.mark.spec("11.5")

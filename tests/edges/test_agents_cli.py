@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.model import ModelServer, shell
-from tests.model.programs import PROGRAMS, environ
+from tests.model.programs import environ, needed
 from yaoki.agents.description import known_names
 from yaoki.cli.agents import agents
 
@@ -134,10 +134,8 @@ def test_a_rehearsal_without_the_program_says_how_to_go_on() -> None:
 @pytest.mark.slow
 @pytest.mark.spec("12.8", "3.7")
 def test_a_real_program_passes_its_rehearsal(tmp_path: Path) -> None:
-    program = PROGRAMS["codex"].program
-    if not program.exists():
-        pytest.skip("codex is not installed here; make agents")
-    first, *_, done = PROGRAMS["codex"].wrote("yaoki.txt", "risen\n")
+    program = needed("codex").program
+    first, *_, done = needed("codex").wrote("yaoki.txt", "risen\n")
     with ModelServer(first, done, shell("echo RISEN >> yaoki.txt"), done) as model:
         words = ("--program", str(program), "--base-url", f"{model.url}/v1", "--model", "scripted")
         played = called("test", "codex", *words, **{**environ(), "HOME": str(tmp_path)})

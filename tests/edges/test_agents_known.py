@@ -75,7 +75,8 @@ def test_every_description_is_whole(name: str) -> None:
 
     assert about.title
     assert about.tested[0].isdigit()
-    assert about.install.startswith(("npm install -g ", "pip install "))
+    assert about.install.startswith(("npm install -g ", "pip install ", "options.program"))
+    assert bool(about.program) is (name != "acp")
     assert "{more}" in about.start
     assert not about.resume or "{more}" in about.resume
     assert ("{prompt}" in about.start) is (about.prompt == "argument")
@@ -118,7 +119,7 @@ BYPASS = "--dangerously-bypass-approvals-and-sandbox"
         ),
         ("gemini", "gemini --yolo --skip-trust … -m M", "gemini --yolo … -m M --resume S"),
         ("qwen", "qwen --yolo … -m M", "qwen --yolo … -m M --resume S"),
-        ("opencode", "opencode run --format json -m M", "opencode run … -m M --session S"),
+        ("opencode", "opencode run --format json … -m M", "opencode run … -m M --session S"),
         ("pi", "pi --mode json -p --model M", "pi --mode json -p --model M --session S"),
         ("vibe", "vibe --auto-approve … --prompt-file P", "vibe … --resume S --prompt-file P"),
     ],
@@ -220,7 +221,8 @@ def test_preflight_looks_for_the_program_and_at_the_options() -> None:
 def test_who_can_resume_says_so() -> None:
     resuming = {name for name in known_names() if known(name).resumes(AgentSpec("x", preset=name))}
 
-    assert resuming == {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
+    plain = {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
+    assert resuming == plain | {"acp", "claude-acp", "opencode-acp"}
     assert not find_agent("command").resumes(AgentSpec("x"))
 
 

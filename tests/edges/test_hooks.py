@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.place import until
+from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.edges.hooked import BOUND_S, CHECK, HANG, Hooked, alive, context
 
 
@@ -458,3 +459,29 @@ def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
     assert rest.document == {"schema": 1, "session": "one", "answer": "go-on"}
     assert "with care" in context(place.says("hi", "one"))
     assert (none.code, "no session asks" in none.err) == (6, True)
+
+
+@pytest.mark.spec("14.3", "12.6")
+def test_a_judge_of_a_session_is_walled_in_with_the_folder_of_its_own(
+    place: Hooked, tmp_path: Path
+) -> None:
+    """As in a run: it may keep its conversation, and write nowhere else."""
+    needs_bubblewrap()
+    place.work("good\n")
+    home, programs, outside = tmp_path / "person", tmp_path / "bin", tmp_path / "outside"
+    (home / ".claude").mkdir(parents=True)
+    programs.mkdir()
+    answer = json.dumps({"pass": True, "reason": "it is", "missing": [], "next": "continue"})
+    event = json.dumps({"type": "result", "subtype": "success", "result": answer})
+    script = f"#!/bin/sh\ntouch {outside} 2>&-\ntouch $HOME/.claude/own\ncat <<'END'\n{event}\nEND\n"
+    (programs / "claude").write_text(script)
+    (programs / "claude").chmod(0o755)
+    place.env |= {"HOME": str(home), "PATH": f"{programs}:{place.env['PATH']}"}
+    judge = '[checks.review.judge]\nagent = "critic"\nask = "Is it good?"\n'
+    agent = '[agents.critic]\npreset = "claude"\n'
+    place.configure(f'{CHECK}{judge}{agent}[sandbox]\nmode = "on"\n')
+
+    assert place.stop() == {}
+
+    assert (home / ".claude" / "own").exists()
+    assert not outside.exists()

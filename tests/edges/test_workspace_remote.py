@@ -470,7 +470,7 @@ def test_a_groups_line_is_opened_landed_rolled_back_and_closed_by_different_mach
         task = worked(own, own.task(n), adding(f"sub{n}"))
         land(own, task)
 
-    held, to = other.workspace.roll_back(other.run, group)
+    held, to = other.workspace.roll_back(other.run, group, one.workspace.head(lines[0]))
 
     assert {"sub1", "sub2"} <= other.files(held)
     assert to == one.workspace.head(one.workspace.open_line(one.run, group)) == one.run.base
@@ -486,7 +486,7 @@ def test_a_group_rolled_back_twice_by_different_machines_keeps_both(two: Clones)
     for n, world in enumerate(two.worlds, start=1):
         own = replace(world, run=world.workspace.open_line(world.run, group))
         land(own, worked(own, own.task(n), adding(f"sub{n}")))
-        held.append(world.workspace.roll_back(world.run, group)[0])
+        held.append(world.workspace.roll_back(world.run, group, own.workspace.head(own.run))[0])
 
     refs = [f"refs/yaoki/work/{group}/0-rollback-{n}" for n in (1, 2)]
     assert [two.there()[ref] for ref in refs] == held

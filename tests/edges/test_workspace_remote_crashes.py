@@ -140,8 +140,8 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
     land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
     held = one.workspace.head(line)
 
-    Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9")
-    _, to = other.workspace.roll_back(other.run, "ab12cd34-9")
+    Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9", held)
+    _, to = other.workspace.roll_back(other.run, "ab12cd34-9", other.workspace.head(line))
 
     assert to == other.run.base == opened(one.repo, one.root).head(line)
     kept = [ref for ref in two.there() if "rollback" in ref]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.model.turns import Step, Turn, say, shell, write
 
 HOME = Path(__file__).parents[2] / ".venv" / "agents"
@@ -62,6 +64,17 @@ class Program:
         return shell(command), shell(SUBMIT) if self.name == "mini-swe-agent" else say("Done.")
 
 
+def needed(name: str) -> Program:
+    """The program; a test of one that is not installed is skipped, but fails on a build server."""
+    held = PROGRAMS[name]
+    if not held.program.exists():
+        words = f"{name} is not installed here: make agents"
+        if os.environ.get("CI"):
+            pytest.fail(words)
+        pytest.skip(words)
+    return held
+
+
 def environ() -> dict[str, str]:
     """What a worker's environment holds: keys that open nothing."""
     return {
@@ -87,6 +100,8 @@ _GEMINI = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "general": {"maxAttempts": 2},
 }
+# What it would fetch is not there, and it would wait for it.
+_OPENCODE = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 PROGRAMS: Mapping[str, Program] = {
     held.name: held
     for held in (
@@ -105,7 +120,15 @@ PROGRAMS: Mapping[str, Program] = {
             path="",
             files={".gemini/settings.json": _GEMINI},
         ),
-        Program("opencode", "node_modules/.bin/opencode"),
+        Program("opencode", "node_modules/.bin/opencode", env=_OPENCODE),
+        Program("opencode-acp", "node_modules/.bin/opencode", env=_OPENCODE),
+        Program(
+            "gemini-acp",
+            "node_modules/.bin/gemini",
+            model="gemini-2.5-pro",
+            path="",
+            files={".gemini/settings.json": _GEMINI},
+        ),
         Program(
             "pi",
             "node_modules/.bin/pi",

@@ -41,12 +41,14 @@ class DictLines:
             self.touch("line opened")
         return run.line_of(group, world.bases[branch])
 
-    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
+    def roll_back(self, run: Run, group: str, head: str) -> tuple[str, str]:
         self.touch("roll_back")
         world, line = self.world, self.open_line(run, group)
         held, to = self.head(line), self.head(run)
         if held == to == line.base:
             return held, to
+        if held != head:
+            raise GitFailed(f"{line.branch} moved", transient=True)
         world.kept[f"{group}/rollback"] = held
         world.refs[line.branch] = world.bases[line.branch] = to
         self.touch("rolled back")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaoki.agents.asking import question_in
 from yaoki.agents.description import describe
-from yaoki.agents.limits import error_lines, limit_of, retry_after_of
+from yaoki.agents.limits import error_lines, limit_of, retried, retry_after_of
 from yaoki.agents.logs import ERR, OUT, modified_s, size_of, tail, written
 from yaoki.agents.result import RESULT, Result, read_result
 from yaoki.agents.structured import Told, call_of, keep_name, read_told, waiting
@@ -147,6 +147,10 @@ class CommandAgent:
         if not told or not limit_of(error_lines("\n".join(lines))):
             return timedelta(0)
         announced = retry_after_of(told, self._now()) or timedelta(0)
+        if not announced and retried(lines[-1]):
+            # Its silence tells the time: an agent that goes on says something else.
+            aged = self._now().timestamp() - modified_s(folder)
+            announced = timedelta(seconds=max(aged, 0.0))
         repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
         return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
 

@@ -14,6 +14,7 @@ from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.agents") / "presets"
 COUNTS = ("last", "sum")
+PROTOCOLS = ("", "acp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class Description:
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.
+    `protocol` is empty for a plain command line, or `acp`: then our own client runs the program and
+    speaks with it, `events` is `acp` too, `model` is one word that is told over the protocol, and
+    `allow` are the kinds of tools that need no person; a plan may name others.
     `exit_codes` and `lines` are its own signals: words of `AgentExit.limit`.  `scratch` are
     folders that it leaves in its worktree and that are nobody's work; `state` are those below its
     home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.
@@ -66,6 +70,8 @@ class Description:
     resume: tuple[str, ...] = ()
     version: tuple[str, ...] = ("--version",)
     events: str = ""
+    protocol: str = ""
+    allow: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -123,7 +129,13 @@ def _check(found: Description) -> None:
     assert found.usage.count in COUNTS, found.name
     assert {"cost", "tokens"}.issuperset(found.usage.whole_thread), found.name
     assert bool(found.usage.whole_thread) is bool(found.usage.thread), found.name
-    assert all("{session}" in " ".join(line) for line in (found.resume,) if line), found.name
+    named = "{session}" in " ".join(found.resume)
+    # Over the protocol it is not the command line that names the conversation.
+    assert found.protocol in PROTOCOLS, found.name
+    assert named is (found.resumes and not found.protocol), found.name
+    assert (found.protocol or "") == ("acp" if found.events == "acp" else ""), found.name
+    assert found.protocol or not found.allow, found.name
+    assert not found.protocol or len(found.model) == 1, found.name
     for pattern in (found.usage.pattern, *found.lines):
         re.compile(pattern)
 

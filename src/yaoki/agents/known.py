@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,6 +20,11 @@ from yaoki.errors import Fault
 from yaoki.ports import Launch, Look, Order
 
 OPTIONS = ("program", "arguments", "base_url")
+# What a plan may say of an agent that asks before it acts.
+ASKING = (*OPTIONS, "allow")
+LISTS = ("arguments", "allow")
+# Our own client; without -P a worktree that holds a folder `yaoki` would be taken for it.
+CLIENT = (sys.executable, "-P", "-m", "yaoki.agents.acp")
 # How a machine reaches the network is nobody's secret, and no agent works without it.
 NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
@@ -28,6 +34,7 @@ NETWORK = (
 # These values stand inside JSON and TOML of a description, so they may not end a string there.
 _MODEL = re.compile(r"[^\s\"'{}\\]{1,200}")
 _URL = re.compile(r"https?://[^\s\"'{}\\]{1,500}")
+_ALLOW = re.compile(r"\*|[A-Za-z_][\w.:-]{0,80}")
 _WORD = re.compile(r"\{(model|base_url|session)\}")
 
 
@@ -44,7 +51,7 @@ class KnownAgent(CommandAgent):
         self.description = description
 
     def preflight(self, spec: AgentSpec) -> None:
-        super().preflight(self.filled(spec))
+        super().preflight(replace(self.filled(spec), command=self._words(spec)))
 
     def resumes(self, spec: AgentSpec) -> bool:
         return self.description.resumes
@@ -69,26 +76,44 @@ class KnownAgent(CommandAgent):
     def filled(self, spec: AgentSpec, session: str = "") -> AgentSpec:
         """The agent of the plan with everything the description knows; the plan's words win."""
         about, options = self.description, self._options(spec, session)
-        end = about.base_url if options.base_url else Endpoint()
-        model = (end.model or about.model) if spec.model else ()
         values = {"model": spec.model, "base_url": options.base_url, "session": session}
-        line = about.resume if session else about.start
-        words = placed(line, (*model, *end.arguments, *options.arguments))
-        env = {**about.env, **end.env}
+        env = {**about.env, **_end(about, options).env}
+        words = self._words(spec, session)
         return replace(
             spec,
-            command=(options.program or about.program, *(_fill(word, values) for word in words)),
+            command=(*self._client(spec, session), "--", *words) if about.protocol else words,
             prompt=about.prompt,
             env={**{name: _fill(value, values) for name, value in env.items()}, **spec.env},
             pass_env=(*NETWORK, *about.pass_env, *spec.pass_env),
         )
+
+    def _words(self, spec: AgentSpec, session: str = "") -> tuple[str, ...]:
+        """The program and its arguments."""
+        about, options = self.description, self._options(spec, session)
+        end = _end(about, options)
+        model = _model(about, end) if spec.model and not about.protocol else ()
+        values = {"model": spec.model, "base_url": options.base_url, "session": session}
+        line = about.resume if session else about.start
+        words = placed(line, (*model, *end.arguments, *options.arguments))
+        return (options.program or about.program, *(_fill(word, values) for word in words))
+
+    def _client(self, spec: AgentSpec, session: str) -> tuple[str, ...]:
+        """Our client and what it is to tell the program over the protocol."""
+        about, options = self.description, self._options(spec, session)
+        told = [*CLIENT, "--allow", ",".join((*about.allow, *options.allow))]
+        if session:
+            told += ["--session", session]
+        if spec.model:
+            [word] = _model(about, _end(about, options))
+            told += ["--model=" + _fill(word, {"model": spec.model})]
+        return tuple(told)
 
     def _options(self, spec: AgentSpec, session: str) -> Options:
         """What the plan adds, refused when it could not be used as it is meant."""
         about = self.description
         if session and not (about.resumes and fit(session)):
             raise _refused(spec, f"{about.title} cannot go on with {session[:80]!r}")
-        strange = sorted(set(spec.options) - set(OPTIONS))
+        strange = sorted(set(spec.options) - set(ASKING if about.protocol else OPTIONS))
         if strange:
             raise _refused(spec, f"{strange[0]!r} is no option of {about.title}")
         if spec.model and not _MODEL.fullmatch(spec.model):
@@ -97,6 +122,11 @@ class KnownAgent(CommandAgent):
 
     def _checked(self, spec: AgentSpec, options: Options) -> Options:
         about = self.description
+        if not (options.program or about.program):
+            raise _refused(spec, "options.program must name the program")
+        unfit = [word for word in options.allow if not _ALLOW.fullmatch(word)]
+        if unfit:
+            raise _refused(spec, f"options.allow: {unfit[0][:80]!r} is no kind or name of a tool")
         if options.base_url and not _URL.fullmatch(options.base_url):
             raise _refused(spec, f"{options.base_url[:80]!r} is no address: http:// or https://")
         if options.base_url and about.base_url == Endpoint():
@@ -113,18 +143,26 @@ class Options:
     program: str = ""
     arguments: tuple[str, ...] = ()
     base_url: str = ""
+    allow: tuple[str, ...] = ()
+
+
+def _end(about: Description, options: Options) -> Endpoint:
+    return about.base_url if options.base_url else Endpoint()
+
+
+def _model(about: Description, end: Endpoint) -> tuple[str, ...]:
+    return end.model or about.model
 
 
 def _given(spec: AgentSpec) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, value in spec.options.items():
-        words = value if name == "arguments" and isinstance(value, list | tuple) else [value]
-        if (name == "arguments") is isinstance(value, str) or any(
-            type(w) is not str for w in words
-        ):
-            form = "a list of words" if name == "arguments" else "text"
+        many = name in LISTS
+        words = value if many and isinstance(value, list | tuple) else [value]
+        if many is isinstance(value, str) or any(type(w) is not str for w in words):
+            form = "a list of words" if many else "text"
             raise _refused(spec, f"options.{name} must be {form}")
-        given[name] = tuple(words) if name == "arguments" else value
+        given[name] = tuple(words) if many else value
     return given
 
 

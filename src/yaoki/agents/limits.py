@@ -21,6 +21,13 @@ _PREFIX = re.compile(
     r"(?:\[?(?:WARN(?:ING)?|CRITICAL)\]?[\s:-]{1,4})?",
     re.IGNORECASE,
 )
+# opencode logs so; what it says of a title is not about its work.
+_LOGGED = re.compile(
+    r"^timestamp=\S{1,40} level=ERROR (?!.{0,400}\bsmall=true\b)"
+    r".{0,400}?\berror(?:\.error)?=\"(?=\w)"
+)
+# It goes on by itself after this, and does not say when.
+_RETRIED = re.compile(r'^timestamp=\S{1,40} level=ERROR .{0,60}message="stream error"')
 _ERROR_LINE = re.compile(
     r"""(?:
       \[?(?:api|http|request|stream|server|provider|fatal|unexpected)[ _-]?(?:error|status)\b
@@ -140,9 +147,20 @@ _NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try aga
 def error_lines(text: str) -> tuple[str, ...]:
     """The last lines of an error channel that are errors by their beginning."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
-    bare = (_PREFIX.sub("", line[:LINE_CHARS_READ], count=1) for line in lines)
+    bare = (_bare(line[:LINE_CHARS_READ]) for line in lines)
     tested = any(_RUNNER.match(line) for line in lines)
     return tuple(line for line in bare if _ERROR_LINE.match(line) and not _told(line, tested))
+
+
+def _bare(line: str) -> str:
+    """Without what a logger puts before it."""
+    logged = _LOGGED.sub("API error: ", line, count=1)
+    return _PREFIX.sub("", line, count=1) if logged == line else logged
+
+
+def retried(line: str) -> bool:
+    """Does the agent try again after this line, and keep the time to itself?"""
+    return _RETRIED.match(line) is not None and bool(error_lines(line))
 
 
 def _told(line: str, tested: bool) -> bool:

@@ -20,7 +20,7 @@ from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
 from yaoki.engine.hold import Hold
-from yaoki.errors import Fault, NotNow, PlanInvalid, StoreError, Unknown
+from yaoki.errors import Fault, NotNow, PlanInvalid, StoreError, Unknown, WorkspaceError
 from yaoki.ports import Agent, PlanAnswer, Processes, Seen, Serving
 from yaoki.store import Places, SqlStore, make_home, on_server, open_store, store_known
 from yaoki.system import (
@@ -76,7 +76,7 @@ class App:
         self.clock = SystemClock()
         self.home = self.repository.top / ".yaoki"
         self.folder = self.home / "runs"
-        self._backup_warning = ""
+        self._backup_warning = self._behind_warning = ""
 
     @cached_property
     def loaded(self) -> Loaded:
@@ -95,10 +95,7 @@ class App:
     @cached_property
     def store(self) -> SqlStore:
         limits = self.settings.limits
-        if self._create and self.store_on_server:
-            # Logs and worktrees are of this machine all the same.
-            make_home(self.home)
-        return open_store(
+        opened = open_store(
             self._store_where,
             self.clock,
             create=self._create,
@@ -113,6 +110,10 @@ class App:
             },
             warn=_warn,
         )
+        if self.settings.store.url and (self._create or os.access(self.repository.top, os.W_OK)):
+            # Logs are of this clone all the same, wherever the store is and whoever made it.
+            make_home(self.home)
+        return opened
 
     @property
     def has_store(self) -> bool:
@@ -189,6 +190,20 @@ class App:
         agent = find_agent(preset)
         return SandboxedAgent(agent, self.sandbox) if self.sandbox else agent
 
+    @property
+    def whereabouts(self) -> dict[str, str]:
+        """How `yaoki`, called by an agent, finds this repository with the same settings and store.
+
+        A password is not handed to agents; where the URL holds one, they find no store.
+        """
+        file, url = self.loaded.file, self._store_url
+        told = {"YAOKI_REPO": str(self.repository.top)}
+        if file is not None:
+            told["YAOKI_REPO_CONFIG"] = str(file.absolute())
+        if url and mask(url, ()) == url:
+            told["YAOKI_REPO_STORE"] = url
+        return told
+
     @cached_property
     def control(self) -> Control:
         from yaoki.engine.control import Control
@@ -247,6 +262,7 @@ class App:
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 environment=allowed(os.environ, BASIC),
+                agent_environment=self.whereabouts,
             ),
             self.store,
             quality,
@@ -297,6 +313,7 @@ class App:
             parallel=slots,
             alive=_alive_here,
             tags=tags,
+            place=self.workspace.host(machine_id()),
         )
 
     def pool(
@@ -319,6 +336,7 @@ class App:
             disk_min=limits.disk_free_bytes,
             memory_min=limits.memory_free_bytes,
             full=lambda: self.resources.full,
+            away=self.workspace.away,
         )
         runs = (run,) if run else ()
         here = Serving(
@@ -336,7 +354,17 @@ class App:
             scan=lambda: self.scan(background),
             admits=admission.ask,
             presence=Presence(self.store, here, timedelta(seconds=limits.lease_s)),
+            aside=self.catch_up,
         )
+
+    def catch_up(self) -> None:
+        """What is owed to the remote, in a quiet moment; it is owed still when that fails."""
+        try:
+            self.workspace.catch_up()
+        except WorkspaceError as failed:
+            if failed.sentence != self._behind_warning:
+                self._behind_warning = failed.sentence
+                _warn(failed.sentence)
 
     def tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
         """What a worker here declares."""
@@ -532,20 +560,26 @@ class App:
         slots: int = 0,
         tags: Sequence[str] = (),
         asked: Callable[[Stop], None] = lambda _: None,
+        hand_over: Callable[[Stop], None] | None = None,
     ) -> Pool:
         """Carry the run until it rests, in the foreground; signals ask it to stop.
 
-        `asked` hears of each signal, inside its handler.
+        `asked` hears of each signal, inside its handler.  With `hand_over` the caller is given what
+        stops it, and signals stay as they are.
         """
         self.back_up()
         self.control.resumed(run)
         self.control.sweep(run)
         self.expire_snapshots()
         pool = self.pool(slots or run.parallel, tags=tags, run=run.id)
-        _obey_signals(pool.stop, asked)
+        if hand_over is not None:
+            hand_over(pool.stop)
+        else:
+            _obey_signals(pool.stop, asked)
         with self.sending.beside():
             pool.serve([run.id])
             self.closing.rests(run.id)
+        self.catch_up()
         return pool
 
     @property

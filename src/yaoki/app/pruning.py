@@ -20,7 +20,6 @@ from yaoki.errors import NotNow, YaokiError
 from yaoki.store import archive, retention
 from yaoki.store.archive import BUNDLE, ENDING, JOURNAL, ROWS, Manifest
 from yaoki.store.sqlite import sync
-from yaoki.workspace.archiving import Archiving
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -57,7 +56,7 @@ class Pruning:
         self._app, self._store, self._database = app, app.store, app.store.database
         self.folder = app.home / "archive"
         self._making = self.folder / ".making"
-        self._git = Archiving(app.repository.common_dir, app.worktrees)
+        self._git = app.workspace.archiving()
 
     # -------------------------------------------------------------- looking
 

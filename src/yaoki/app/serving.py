@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from yaoki.errors import WorkspaceError, YaokiError
+from yaoki.errors import RemoteAway, WorkspaceError, YaokiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,8 @@ class OpenRuns:
         self._app, self._only, self._warn = app, only, warn
         self._version = -1
         self._runs: list[RunId] = []
-        self._foreign: set[RunId] = set()
+        self._ours: dict[RunId, bool] = {}
+        self._told: set[str] = set()
         self._pruning: threading.Thread | None = None
 
     def __call__(self) -> list[RunId]:
@@ -41,35 +42,50 @@ class OpenRuns:
 
     def _open(self) -> list[RunId]:
         found = self._app.store.open_runs()
-        return [r for r, repo, base in found if self._only in ("", r) and self._ours(r, repo, base)]
+        return [
+            r for r, repo, base in found if self._only in ("", r) and self._is_ours(r, repo, base)
+        ]
 
-    def _ours(self, run_id: RunId, repo: str, base: str) -> bool:
+    def _is_ours(self, run_id: RunId, repo: str, base: str) -> bool:
         """A store may be shared: a run of another repository is not for us.
 
         Where code goes through a remote, any clone that has the base or gets it can carry it.
+        While the remote is away nobody knows.
         """
-        app = self._app
-        if repo == str(app.repository.top):
+        if repo == str(self._app.repository.top):
             return True
-        if run_id in self._foreign:
-            return False
-        if app.settings.workspace.remote and self._reaches(run_id, base):
-            return True
-        self._foreign.add(run_id)
-        self._warn(f"run {run_id} belongs to {repo}, so this worker leaves it alone")
-        return False
+        if run_id not in self._ours:
+            try:
+                self._ours[run_id] = self._reaches(run_id, base)
+            except RemoteAway as away:
+                self._warn_once(f"run {run_id} waits for the remote: {away.sentence}")
+                return False
+            if not self._ours[run_id]:
+                self._warn(f"run {run_id} belongs to {repo}, so this worker leaves it alone")
+        return self._ours[run_id]
 
     def _reaches(self, run_id: RunId, base: str) -> bool:
         """A clone that is behind gets the run's branch from the remote."""
+        if not self._app.settings.workspace.remote:
+            return False
         workspace = self._app.workspace
         if workspace.reachable(base):
             return True
+        if away := workspace.away():
+            raise RemoteAway(away)
         try:
             workspace.open_run(self._app.store.run(run_id))
+        except RemoteAway:
+            raise
         except WorkspaceError as failed:
             self._warn(f"run {run_id} is not on the remote here: {failed.sentence}")
             return False
         return workspace.reachable(base)
+
+    def _warn_once(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            self._warn(words)
 
     def _begun(self, run_id: RunId) -> None:
         """What finished tasks left behind, once per run; a failure only warns."""

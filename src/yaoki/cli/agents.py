@@ -75,6 +75,7 @@ def _summary(held: Description) -> dict[str, Any]:
         "found": shutil.which(held.program),
         "tested": held.tested,
         "resumes": held.resumes,
+        "protocol": held.protocol or None,
         "tells": [word for word in _tells(held).split(", ") if word != "nothing"],
         "install": held.install,
     }
@@ -106,6 +107,7 @@ def show(name: str, as_json: bool) -> int:
         ("sets", ", ".join(f"{k}={v}" for k, v in held.env.items()) or "nothing"),
         ("hands on", ", ".join(held.pass_env)),
         ("tells", _tells(held)),
+        *((("allows", " ".join(held.allow)),) if held.protocol else ()),
         *(("note", note) for note in held.notes),
     ]
     for text in columns([(head, line(words, 1000)) for head, words in rows]):
@@ -129,6 +131,7 @@ def _details(held: Description) -> dict[str, Any]:
         "start": [held.program, *held.start],
         "resume": [held.program, *held.resume] if held.resumes else None,
         "prompt": held.prompt,
+        "allow": list(held.allow),
         "env": dict(held.env),
         "pass_env": list(held.pass_env),
         "notes": list(held.notes),

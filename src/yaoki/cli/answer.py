@@ -71,26 +71,27 @@ def _paused(app: App, name: str) -> bool:
 
 
 def _answer_run(app: App, name: str, choice: str | None, words: str, *, as_json: bool) -> int:
+    from yaoki.app import asking
+
     run = app.control.find_run(name)
     if choice == Choice.ABORT:
         app.control.cancel(run)
         app.closing.rests(run.id)
     elif choice == GO:
-        app.control.go(run, words)
+        asking.go(app, run, words)
     elif choice is not None:
         raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
-    view = look(app, app.store.run(run.id))
+    told = asking.run_answered(app, run)
     if as_json:
-        told = {"run": run.id, "paused": view.run.paused or None, "status": view.status.value}
-        document({"schema": SCHEMA, **told, "next": view.next})
+        document(told)
         return 0
     if choice is None:
         say(f"run {run.id} is paused: {line(run.paused)}")
         say(f"    yaoki answer {run.id} go")
         say(f"    yaoki answer {run.id} abort")
         return 0
-    say(f"run {run.id}: {view.status.value}")
-    next_command(view.next)
+    say(f"run {run.id}: {told['status']}")
+    next_command(told["next"])
     return 0
 
 
@@ -117,16 +118,15 @@ def _view(run: RunView, task_id: TaskId) -> TaskView:
 def _answer(
     app: App, task_id: TaskId, choice: Choice, words: str, check: str, *, as_json: bool
 ) -> int:
-    task = app.control.answer(task_id, choice, words, check)
-    if choice is Choice.ABORT:
-        app.control.sweep(app.store.run(task.run_id))
-    view = look(app, app.store.run(task.run_id))
+    from yaoki.app import asking
+
+    task = asking.answer(app, task_id, choice, words, check)
+    told = asking.answered(app, task, choice)
     if as_json:
-        told = {"task": task.id, "answer": choice.value, "state": task.state.value}
-        document({"schema": SCHEMA, **told, "next": view.next})
+        document(told)
         return 0
     say(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
-    next_command(view.next)
+    next_command(told["next"])
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from yaoki.cli.door import at_work, questions
+from yaoki.app.looking import at_work, questions
 from yaoki.core.model import State, TaskId
 from yaoki.ports import Entry
 from yaoki.views import RunView, row_of, run_view

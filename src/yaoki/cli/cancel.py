@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.named import Named, named
-from yaoki.cli.render import document, line, next_command, say
-from yaoki.core.model import State, TaskId
-from yaoki.views import SCHEMA
+from yaoki.cli.render import document, line, names_of, next_command, say
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
-POLL = timedelta(milliseconds=100)
 WITHIN = timedelta(seconds=10)
 
 
@@ -30,52 +26,25 @@ WITHIN = timedelta(seconds=10)
 @repo_option
 def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
     """End RUN or TASK; the newest run unless named.  What landed stays landed."""
+    from yaoki.app import asking
+
     with opened(repo) as app:
         found = named(app, what, run_name)
-        at_work = _wish(app, found)
-        if at_work:
-            app.end_cancelled(found.run)
-        left = _ended(app, at_work)
-        run = app.store.run(found.run.id)
-        if not left:
-            app.closing.rests(run.id)
-        app.control.sweep(run)
-        _tell(app, run, found, left, as_json=as_json)
+        left = asking.cancel(app, found.run, found.task, within=WITHIN)
+        told = asking.cancelled(app, found.run, found.task, left)
+        if as_json:
+            document(told)
+        else:
+            _tell(app, app.store.run(found.run.id), found, told)
     return 0
 
 
-def _wish(app: App, found: Named) -> list[TaskId]:
-    """Durable before anything acts on it.  Twice is once."""
-    if not found.task:
-        return app.control.cancel(found.run)
-    if app.store.task(found.task).state is State.CANCELLED:
-        return []
-    return app.control.cancel_task(TaskId(found.task))
-
-
-def _ended(app: App, at_work: Sequence[TaskId]) -> list[TaskId]:
-    """Wait a bounded time for the workers that hold these tasks; returns who is still at it."""
-    until = app.clock.now() + WITHIN
-    left = list(at_work)
-    while left:
-        left = [task for task in left if not app.store.task(task).state.final]
-        if not left or app.clock.now() >= until:
-            break
-        app.clock.sleep(POLL)
-    return left
-
-
-def _tell(app: App, run: Run, found: Named, left: list[TaskId], *, as_json: bool) -> None:
+def _tell(app: App, run: Run, found: Named, told: dict[str, Any]) -> None:
     view = look(app, run)
-    over = [t.row for t in view.tasks if t.row.state is State.CANCELLED]
-    mine = [row for row in over if not found.task or row.id == found.task]
-    kept = {work.task_id for work in app.workspace.saved()} & {row.id for row in mine}
-    if as_json:
-        told = {"cancelled": [row.id for row in mine], "ending": left, "kept": sorted(kept)}
-        document({"schema": SCHEMA, "run": run.id, "status": view.status.value, **told})
-        return
+    mine, left, kept = told["cancelled"], told["ending"], told["kept"]
     what = found.task or f"run {run.id}"
-    names = ", ".join(line(row.name, 40) for row in mine[:10])
+    by_id = names_of(view)
+    names = ", ".join(line(by_id[one], 40) for one in mine[:10])
     say(f"{what}: {len(mine)} cancelled" + (f" ({names})" if names else ""))
     if left:
         say(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")

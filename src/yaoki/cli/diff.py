@@ -8,8 +8,6 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.render import clean, document, say
-from yaoki.core.model import Task
-from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
 
 
@@ -21,24 +19,17 @@ from yaoki.views import SCHEMA
 @repo_option
 def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Show what TASK landed; before it landed, what its last attempt left."""
+    from yaoki.app.looking import diff_ends
+
     with opened(repo) as app:
         found = app.store.task(app.control.find_task(task, run_name))
-        old, new = _ends(found)
-        text = app.workspace.diff(old, new, stat=stat)
+        ends = diff_ends(found)
+        text = app.workspace.diff(ends.old, ends.new, stat=stat)
         if as_json:
-            told = {"task": found.id, "old": old, "new": new, "landed": bool(found.landed)}
+            told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.landed}
             document({"schema": SCHEMA, **told, "diff": text})
         elif text:
             say(clean(text).rstrip("\n"))
         else:
             say(f"{found.id} changed nothing")
     return 0
-
-
-def _ends(task: Task) -> tuple[str, str]:
-    work = task.work
-    if task.landed:
-        return work.onto, task.landed
-    if not work.head:
-        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
-    return work.base, work.head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,12 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, say
-from yaoki.errors import YaokiError
+from yaoki.errors import RemoteAway, YaokiError
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app import App
+    from yaoki.core.model import Run
 
 PYTHON_MIN = (3, 11)
 RUNS_AUDITED = 5
@@ -80,6 +81,8 @@ def _examined(where: Path) -> Iterator[Line]:
         return
     yield _told("worktrees", lambda: _worktrees(app))
     yield _told("disk", lambda: _disk(app))
+    if app.settings.workspace.remote:
+        yield _told("remote", lambda: _remote(app))
     try:
         yield from _store(app)
     finally:
@@ -149,6 +152,11 @@ def _disk(app: App) -> Line:
     return Line("disk", free >= floor, words, "" if free >= floor else "free some disk space")
 
 
+def _remote(app: App) -> Line:
+    """Where machines meet.  What is owed to it is not lost: it is pushed when it answers."""
+    return Line("remote", True, f"{app.workspace.meets()}, answers")
+
+
 def _store(app: App) -> Iterator[Line]:
     if app.store_on_server:
         yield from _server(app)
@@ -209,9 +217,21 @@ def _journal(app: App) -> Line:
     """The journal must fold to the rows."""
     runs = app.store.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
-    wrong += [words for run in runs if (words := app.workspace.intact(run))]
+    strayed, unseen = _strayed(app, runs)
+    wrong += strayed
     if wrong:
         place = "the database" if app.store_on_server else app.store_path.parent
         hint = f"keep a copy of {place}, and do not go on with that run"
         return Line("journal", False, f"{len(wrong)} mismatches: {wrong[0]}", hint)
-    return Line("journal", True, f"folds to the rows of the last {len(runs)} runs")
+    return Line("journal", True, f"folds to the rows of the last {len(runs)} runs{unseen}")
+
+
+def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
+    """Run branches that somebody else moved, and a word when a remote that is away has them."""
+    unseen = "; their branches are at the remote, which does not answer"
+    if app.settings.workspace.remote and app.workspace.away():
+        return [], unseen
+    try:
+        return [words for run in runs if (words := app.workspace.intact(run))], ""
+    except RemoteAway:
+        return [], unseen

@@ -63,4 +63,6 @@ def _unknown(name: str) -> str:
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:
     """Carry the work of coding agents to a proven end."""
-    ctx.obj = repo
+    from yaoki.cli.standing import calling_repository
+
+    ctx.obj = repo or calling_repository(ctx.invoked_subcommand or "")

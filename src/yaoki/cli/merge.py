@@ -8,8 +8,6 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.render import document, line, next_command, say
-from yaoki.core.model import State
-from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
 
 HOW = {
@@ -49,20 +47,15 @@ def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, re
 @repo_option
 def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Revert what TASK landed on the run branch, and ask what shall become of it."""
+    from yaoki.app import asking
+
     with opened(repo) as app:
-        undone = app.control.undo(app.control.find_task(task, run_name), cascade=cascade)
-        wanted = undone.undo_wanted
-        next_ = f"yaoki watch {undone.run_id}" if wanted else f"yaoki answer {undone.id}"
-        if undone.state is State.DONE and not wanted:
-            raise NotNow(
-                f"later work stands in the way of taking {undone.id} back",
-                hint=f"yaoki trace {undone.id}",
-            )
+        undone = asking.undo(app, app.control.find_task(task, run_name), cascade=cascade)
+        told = asking.undone(undone)
         if as_json:
-            told = {"task": undone.id, "state": undone.state.value, "undo_wanted": wanted}
-            document({"schema": SCHEMA, **told, "next": next_})
+            document(told)
             return 0
-        how = "is taken back when what runs has ended" if wanted else "reverted"
+        how = "is taken back when what runs has ended" if undone.undo_wanted else "reverted"
         say(f"{line(undone.spec.name, 60)} ({undone.id}): {how} on yaoki/{undone.run_id}")
-        next_command(next_)
+        next_command(told["next"])
     return 0

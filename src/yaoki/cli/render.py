@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from yaoki import views
 from yaoki.cli.gone import ReaderGone
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
@@ -70,13 +71,7 @@ def document(data: Mapping[str, Any]) -> None:
 
 def masked(value: Any) -> Any:
     """The same data without secrets in any of its texts."""
-    if isinstance(value, str):
-        return mask(value, _secrets())
-    if isinstance(value, Mapping):
-        return {key: masked(held) for key, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [masked(held) for held in value]
-    return value
+    return views.masked(value, _secrets())
 
 
 # ------------------------------------------------------------------ columns

@@ -1,19 +1,98 @@
-"""The report at the end of a run: what landed, who needs a person, what was cancelled."""
+"""`yaoki report`, and the short one at the end of a run: what landed, who needs a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, line, names_of, next_command, paint, say
 from yaoki.core.model import Choice, State
 from yaoki.core.status import Status
+from yaoki.errors import NotNow
 from yaoki.views import RunView, TaskView
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
 SHOWN = 30
+FORMATS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+}
+
+
+# ------------------------------------------------------------------ the command
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--format", "form", type=click.Choice(["markdown", "html", "json"]), help="Its form.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--receipt", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@json_option
+@repo_option
+def report(
+    run: str,
+    form: str | None,
+    output: Path | None,
+    receipt: Path | None,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Tell what became of RUN, and what proves it; the newest unless named.
+
+    The form follows from the end of FILE (.md, .html, .json) unless --format says it; markdown
+    otherwise.  --receipt writes what `yaoki verify` holds against git.
+    """
+    from yaoki.app.reporting import made_report, rendered
+
+    with opened(repo) as app:
+        made = made_report(app, app.control.find_run(run))
+    if receipt is not None:
+        _write_receipt(made, receipt)
+    if receipt is not None and not (form or output or as_json):
+        say(f"receipt of run {made['run']['run']}: {receipt}")
+        next_command(f"yaoki verify {receipt}")
+        return 0
+    text = rendered(made, "json" if as_json else form or _form_of(output))
+    if output is None:
+        say(text.removesuffix("\n"))
+        return 0
+    _write(output, text)
+    say(f"report of run {made['run']['run']}: {output}")
+    next_command(made["next"])
+    return 0
+
+
+def _form_of(output: Path | None) -> str:
+    return FORMATS.get(output.suffix.lower(), "markdown") if output else "markdown"
+
+
+def _write(file: Path, text: str) -> None:
+    from yaoki.system import write_atomically
+
+    if not file.parent.is_dir():
+        raise NotNow(f"there is no folder {file.parent}", hint=f"mkdir -p {file.parent}")
+    write_atomically(file, text.encode())
+
+
+def _write_receipt(made: dict[str, Any], file: Path) -> None:
+    from yaoki.views.report import file_text
+
+    if made["receipt"] is None:
+        why = made["warnings"][0] if made["warnings"] else "its commits are not here"
+        raise NotNow(f"there is no receipt of this run: {why}", hint="git log --all")
+    _write(file, file_text(made["receipt"]))
+
+
+# ------------------------------------------------------------------ at the end of a run
 
 
 def show(app: App, view: RunView, *, stopped: bool = False) -> None:
@@ -33,6 +112,7 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
         name = line(note.row.name, 60)
         left = f"{name} was left out of its group" if note.row.parent else ""
         say(f"  note: {left or f'optional {name} did not land'}")
+    say(f"  all of it: yaoki report {run.id}")
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
 
 

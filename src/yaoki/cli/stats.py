@@ -12,7 +12,7 @@ from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, document, next_command, say
 from yaoki.ports import Entry
 from yaoki.views import SCHEMA
-from yaoki.views.cures import Cure, cures
+from yaoki.views.cures import Cure, cure_document, cures
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -33,7 +33,7 @@ def prompts(as_json: bool, repo: Path) -> int:
     with opened(repo) as app:
         found = cures(_journal(app))
     if as_json:
-        document({"schema": SCHEMA, "prompts": [_document(cure) for cure in found]})
+        document({"schema": SCHEMA, "prompts": [cure_document(cure) for cure in found]})
         return 0
     if not found:
         say("no prompt about a failure has been sent yet")
@@ -56,15 +56,3 @@ def _journal(app: App) -> Iterator[Entry]:
 def _row(cure: Cure) -> tuple[str, ...]:
     rate = "unknown" if cure.rate is None else f"{cure.rate:.0%}"
     return (cure.pattern, str(cure.sent), str(cure.cured), str(cure.failed), rate, cure.prompt)
-
-
-def _document(cure: Cure) -> dict[str, object]:
-    return {
-        "pattern": cure.pattern,
-        "prompt": cure.prompt,
-        "sent": cure.sent,
-        "cured": cure.cured,
-        "not_cured": cure.failed,
-        "open": cure.open,
-        "rate": cure.rate,
-    }

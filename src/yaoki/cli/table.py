@@ -34,10 +34,13 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
     "Look": {
         "status": Listed("yaoki.cli.status:status", "show how a run stands"),
         "watch": Listed("yaoki.cli.run:watch", "follow a run until it rests"),
+        "ui": Listed("yaoki.cli.ui:ui", "serve the page on this machine"),
         "why": Listed("yaoki.cli.why:why", "explain where a task stands, rule by rule"),
         "trace": Listed("yaoki.cli.trace:trace", "show the journal of a task or a run"),
         "logs": Listed("yaoki.cli.logs:logs", "show what an agent or a check wrote"),
         "diff": Listed("yaoki.cli.diff:diff", "show what a task changed"),
+        "report": Listed("yaoki.cli.report:report", "tell what became of a run, with its proof"),
+        "verify": Listed("yaoki.cli.verify:verify", "hold a run's receipt against git alone"),
     },
     "Decide": {
         "answer": Listed("yaoki.cli.answer:answer", "answer a task that asks a person"),

@@ -65,7 +65,15 @@ def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:
         "slots": facts.get("slots"),
         "tags": facts.get("tags", []),
         "log": str(app.daemon.log),
+        "page": _page(app),
     }
+
+
+def _page(app: App) -> str | None:
+    """The address of the page, without a token: `yaoki ui` prints the link."""
+    from yaoki.web.beside import served_beside
+
+    return served_beside(app) or None
 
 
 def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
@@ -78,6 +86,8 @@ def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
         if asked:
             say("its slots and tags stay as they are; to change them: yaoki down, then yaoki up")
     say(f"log: {line(str(app.daemon.log))}")
+    if page := _page(app):
+        say(f"page: {page}; its link: yaoki ui")
     next_command("yaoki status --workers")
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import clean, clock, document, line, names_of, next_command, say
-from yaoki.views import Decision, Explanation, Try, explain, explanation_document
+from yaoki.cli.render import clean, clock, document, line, next_command, say
+from yaoki.views import Decision, Explanation, Try, explanation_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import TaskId
-    from yaoki.ports import Entry
 
-PAGE = 1000
-ENTRIES_MAX = 50_000
 TRIES_SHOWN = 20
 
 
@@ -38,21 +35,10 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
 
 
 def explained(app: App, task_id: TaskId) -> Explanation:
+    from yaoki.app import looking
+
     found = app.store.task(task_id)
-    view = look(app, app.store.run(found.run_id))
-    mine = next(task for task in view.tasks if task.row.id == task_id)
-    return explain(mine, _journal(app, task_id), app.clock.now(), names_of(view))
-
-
-def _journal(app: App, task_id: TaskId) -> list[Entry]:
-    entries: list[Entry] = []
-    while len(entries) < ENTRIES_MAX:
-        after = entries[-1].seq if entries else 0
-        page = app.store.journal(task_id=task_id, after=after, limit=PAGE)
-        entries += page
-        if len(page) < PAGE:
-            break
-    return entries
+    return looking.explained(app, look(app, app.store.run(found.run_id)), task_id)
 
 
 def _show(held: Explanation) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.engine.pool import Stop
     from yaoki.system import Daemon
+    from yaoki.web.beside import PageBeside
 
 SLOTS = click.IntRange(1, 1000)
 
@@ -62,11 +63,25 @@ def worker(
         if lock is not None and not lock.take():
             say("a background worker serves this store already")
             return 0
-        return _serve(app, slots, tags, run_name, lock)
+        return _serve(app, slots, tags, run_name, lock, store)
+
+
+def _page(app: App, store: str) -> PageBeside:
+    """Served beside the work; what goes wrong with it is told and stops nothing."""
+    from yaoki.web.beside import PageBeside
+
+    page = PageBeside(app, lambda words: say(f"worker: {words}"), store=store)
+    page.start()
+    return page
 
 
 def _serve(
-    app: App, slots: int | None, tags: tuple[str, ...], run_name: str, lock: Daemon | None
+    app: App,
+    slots: int | None,
+    tags: tuple[str, ...],
+    run_name: str,
+    lock: Daemon | None,
+    store: str,
 ) -> int:
     slots = slots or app.settings.limits.parallel
     run = app.control.find_run(run_name).id if run_name else ""
@@ -76,6 +91,11 @@ def _serve(
     def asked(stop: Stop) -> None:
         say("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
-    app.serve_all(slots=slots, tags=tags, run=run, background=lock, asked=asked)
+    page = _page(app, store) if lock is not None and app.settings.ui.background else None
+    try:
+        app.serve_all(slots=slots, tags=tags, run=run, background=lock, asked=asked)
+    finally:
+        if page is not None:
+            page.stop()
     say("worker: stopped")
     return 0

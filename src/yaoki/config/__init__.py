@@ -70,6 +70,9 @@ def _refused(name: str, *lines: str) -> SettingsInvalid:
 def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
     if named := environ.get(VARIABLE):
         return Path(named)
+    # Of the repository that an agent works for its worker has told the file.
+    if environ.get("YAOKI_REPO") == str(top) and (told := environ.get("YAOKI_REPO_CONFIG")):
+        return Path(told)
     own, shared = top / "yaoki.toml", top / "pyproject.toml"
     if not own.exists():
         return shared if _mentions(shared) else None

@@ -274,7 +274,9 @@ class SandboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """The web page has no settings of its own in this version."""
+    """The page; see docs/guides/page.md."""
+
+    background: bool = key(True, "does the background worker serve the page")
 
 
 @dataclass(frozen=True, slots=True)

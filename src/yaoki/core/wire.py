@@ -24,7 +24,8 @@ Codec = Callable[[Any], Any]
 
 def to_data(value: Any) -> Any:
     """Plain JSON data; dataclasses lose the fields that stand at their default."""
-    return _to_data(type(value))(value)
+    kind: Any = type(value)
+    return _to_data(kind)(value)
 
 
 @cache

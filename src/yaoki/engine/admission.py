@@ -16,10 +16,12 @@ class Admitted:
     begin: str = ALL
     why: str = ""
     lacking: str = ""
+    # Without: only what a person wants ended is taken.
+    claims: bool = True
 
 
 class Admission:
-    """The floors of disk and memory, and whether another worktree finds its ports."""
+    """The floors of disk and memory, whether the remote answers, and whether there are ports."""
 
     def __init__(
         self,
@@ -28,9 +30,10 @@ class Admission:
         disk_min: int,
         memory_min: int,
         full: Callable[[], str] = lambda: "",
+        away: Callable[[], str] = lambda: "",
     ) -> None:
         self._room, self._disk_min, self._memory_min = room, disk_min, memory_min
-        self._full = full
+        self._full, self._away = full, away
 
     def ask(self) -> Admitted:
         room = self._room()
@@ -40,5 +43,8 @@ class Admission:
         if room.memory < self._memory_min:
             words = f"{room.memory} bytes of memory are free, {self._memory_min} are needed"
             return Admitted(NOTHING_NEW, words, "memory")
+        if away := self._away():
+            # Whatever is claimed here would only be kept from machines that do reach it.
+            return Admitted(NOTHING_NEW, away, "remote", claims=False)
         full = self._full()
         return Admitted(BEGUN, full, "ports") if full else Admitted()

@@ -24,7 +24,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.status import Status, stands_at
-from yaoki.errors import NotNow, Unknown, WorkspaceError
+from yaoki.errors import NotNow, RemoteAway, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
@@ -134,7 +134,11 @@ class Control:
             approved=plan.approved,
         )
         self._store.submit(run, plan.specs, request)
-        self._workspace.open_run(run)
+        try:
+            self._workspace.open_run(run)
+        except RemoteAway as away:
+            # The run is stored; its first task makes the branch when the remote answers.
+            self._store.note(run.id, "WARNING", {"message": away.sentence})
         return run
 
     def _free_id(self) -> RunId:

@@ -9,10 +9,21 @@ from typing import Any
 from yaoki.core.events import Event
 
 
+class Superseded(Exception):
+    """The claim was lost while the stage ran; nothing may be recorded."""
+
+
+def _nobody() -> None:
+    """Without a store behind it no claim is certain."""
+    raise Superseded
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
 
+    `why` knows what the last heartbeat knew.  `confirm` asks the store itself and comes back only
+    while the claim stands: before whatever cannot be taken back.
     `note` writes down what a person may want to know while the stage still runs, `record` what
     the next carrier must know if this one dies.  `environment` are the task's own variables.
     """
@@ -20,11 +31,8 @@ class Hold:
     why: Callable[[], str]
     note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
     record: Callable[[Event], None] = lambda _: None
+    confirm: Callable[[], None] = _nobody
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:
         self.note("WARNING", {"message": words})
-
-
-class Superseded(Exception):
-    """The claim was lost while the stage ran; nothing may be recorded."""

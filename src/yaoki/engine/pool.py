@@ -9,15 +9,19 @@ from datetime import datetime, timedelta
 
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.admission import Admitted
+from yaoki.engine.aside import Aside
 from yaoki.engine.hold import Hold
 from yaoki.engine.presence import Presence
 from yaoki.engine.worker import Worker
-from yaoki.errors import StoreError, YaokiError
+from yaoki.errors import GitFailed, RemoteAway, StoreError, YaokiError
 from yaoki.ports import Clock, Store
 
 POLL_S = 0.2
 # Deadlines pass without anybody committing, so runs are looked at this often at least.
 SETTLE_EVERY = timedelta(seconds=1)
+# A run whose end could not be looked at: when again, and how often if it is not the remote.
+AGAIN = timedelta(seconds=5)
+STUMBLES_MAX = 5
 
 
 @dataclass(slots=True)
@@ -54,6 +58,7 @@ class _State:
     admitted: Admitted = field(default_factory=Admitted)
     settled_version: int = -1
     settle_at: datetime | None = None
+    stumbles: int = 0
     told: dict[RunId, str] = field(default_factory=dict)
 
 
@@ -74,7 +79,9 @@ class Pool:
         scan: Callable[[], None],
         admits: Callable[[], Admitted] = Admitted,
         presence: Presence | None = None,
+        aside: Callable[[], None] = lambda: None,
     ) -> None:
+        """`aside` is for when a slot is free and there is nothing to claim."""
         self._store = store
         self._worker = worker
         self._clock = clock
@@ -86,6 +93,7 @@ class Pool:
         self._scan = scan
         self._admits = admits
         self._presence = presence
+        self._aside = Aside(aside)
         self._state = _State()
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -109,6 +117,7 @@ class Pool:
         try:
             while not over():
                 self._fill(runs())
+                self._use_quiet()
                 self._watch()
                 with self._changed:
                     self._changed.wait(POLL_S)
@@ -122,6 +131,7 @@ class Pool:
             finally:
                 self._over.set()
                 beating.join()
+                self._aside.end()
         if self._state.error is not None:
             raise self._state.error
         if self._presence is not None:
@@ -137,8 +147,25 @@ class Pool:
             return True
         if self._state.slots or self.stop.drain:
             return False
-        resting = [self._rests(run_id) for run_id in runs]
-        return all(resting) or self._parked(runs)
+        return self._all_rest(runs) or self._parked(runs)
+
+    def _all_rest(self, runs: Sequence[RunId]) -> bool:
+        """Where git cannot say now, it is asked again: for a remote as long as it takes."""
+        state, now = self._state, self._clock.now()
+        if state.settle_at is not None and now < state.settle_at:
+            return False
+        try:
+            resting = [self._rests(run_id) for run_id in runs]
+        except GitFailed as failed:
+            state.stumbles += not isinstance(failed, RemoteAway)
+            if not failed.transient or state.stumbles > STUMBLES_MAX:
+                raise
+            state.settle_at = now + AGAIN
+            for run_id in runs:
+                self._warn_once(run_id, failed.sentence)
+            return False
+        state.stumbles = 0
+        return all(resting)
 
     def _settle(self, runs: Sequence[RunId]) -> bool:
         """Runs at rest go on or end, beside the tasks of others; never over for the pool itself."""
@@ -175,8 +202,7 @@ class Pool:
         same = state.idle_version == version and state.idle_for == served
         if same and state.idle_until and now < state.idle_until:
             return
-        admitted = self._admit(runs)
-        claimed = self._worker.claim(free, runs, admitted.begin)
+        claimed = self._claim(free, runs, self._admit(runs))
         for task in claimed:
             self._open(task)
         if not claimed:
@@ -184,6 +210,17 @@ class Pool:
             soon = now + self._lease / 4
             state.idle_version, state.idle_for = version, served
             state.idle_until = min(due, soon) if due and due > now else soon
+
+    def _claim(self, free: int, runs: Sequence[RunId], admitted: Admitted) -> list[Task]:
+        if admitted.claims:
+            return self._worker.claim(free, runs, admitted.begin)
+        return self._worker.claim_cancelled(runs)
+
+    def _use_quiet(self) -> None:
+        state, now = self._state, self._clock.now()
+        idle = state.idle_until is not None and now < state.idle_until
+        if (idle or not state.slots) and not self.stop.drain:
+            self._aside.begin(now)
 
     def _admit(self, runs: Sequence[RunId]) -> Admitted:
         """What lacks is told once, to the runs that wait for it and to whoever looks at workers."""

@@ -44,7 +44,10 @@ class Recovering:
         changes = self._round(run, alone) if alone else []
         for group in groups:
             members = [task for task in held if task.parent == group.id]
-            changes += self._group(run, group, members)
+            try:
+                changes += self._group(run, group, members)
+            except Outdated:
+                return True
         if changes:
             self._decide(changes, [*held, *groups])
         return bool(changes)
@@ -95,7 +98,7 @@ class Recovering:
                 again = [(one, _granting(head, choice.strategy.value)) for one in failed]
                 return [(group.id, lambda _: (started,)), *again]
             case Strategy.ROLLBACK_AND_RETRY:
-                return self._rolled_back(run, group, done, failed, started)
+                return self._rolled_back(run, group, done, held, started)
             case Strategy.PARTIAL_COMMIT:
                 below = [t for one in failed for t in downstream(one, needs) if t != group.id]
                 inside = {row.id for row in rows if row.state is not State.DONE}
@@ -114,23 +117,30 @@ class Recovering:
         run: Run,
         group: Task,
         done: Sequence[Row],
-        failed: Sequence[TaskId],
+        failed: Sequence[Task],
         started: RecoveryStarted,
     ) -> list[Change]:
-        """The branch first: cut off before the rest is recorded, it is found rolled back."""
-        held, to = self._workspace.roll_back(run, group.id)
-        files = self._workspace.files_between(held, to)
+        """The branch first: cut off before the rest is recorded, it is found rolled back.
+
+        Its head is seen before the tasks are looked at once more: what another worker landed
+        there since it rolled the group back itself is not taken off.
+        """
+        head = self._workspace.head(self._workspace.open_line(run, group.id))
+        for seen in (group, *failed):
+            _unchanged(seen)(self._store.task(seen.id))
+        before, to = self._workspace.roll_back(run, group.id, head)
+        files = self._workspace.files_between(before, to)
         restored = Note(
             "SNAPSHOT_RESTORE",
             {
-                "snapshot_id": held,
+                "snapshot_id": before,
                 "restored_files": [p for s, p in files if s != "D"][:FILES_TOLD_MAX],
                 "deleted_files": [p for s, p in files if s == "D"][:FILES_TOLD_MAX],
             },
         )
         why = "rolled back with its group"
         taken = [(row.id, _unlanding(to, why)) for row in done]
-        again = [(one, _granting(to, Strategy.ROLLBACK_AND_RETRY.value)) for one in failed]
+        again = [(one.id, _granting(to, Strategy.ROLLBACK_AND_RETRY.value)) for one in failed]
         return [(group.id, lambda _: (started, restored)), *taken, *again]
 
 

@@ -61,7 +61,7 @@ from yaoki.ports import (
 )
 from yaoki.system import write_atomically
 
-POLL = timedelta(milliseconds=50)
+POLL = timedelta(milliseconds=5)
 POLL_MAX = timedelta(milliseconds=250)
 # When to ask again for what this machine lacks just now.
 SHORT_OF = timedelta(seconds=15)
@@ -85,6 +85,8 @@ class Settings:
     hang_warning: timedelta = timedelta(minutes=5)
     setup_timeout: timedelta = timedelta(minutes=10)
     environment: Mapping[str, str] = field(default_factory=dict)
+    # What every agent is told besides who it is.
+    agent_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +300,7 @@ class Stages:
             lease=self._settings.lease,
             output_bytes_max=self._settings.output_bytes_max,
             environment={
+                **self._settings.agent_environment,
                 **hold.environment,
                 "YAOKI_TASK_NAME": task.spec.name,
                 "YAOKI_RUN": task.run_id,
@@ -398,6 +401,9 @@ class Stages:
         """The run, seen from the branch that this task lands on."""
         if not task.parent:
             return run
+        if task.stage is Stage.WORK:
+            # An agent needs no branch; it must not wait, nor end, because a remote is away.
+            return run.line_of(task.parent, task.work.base)
         # Whoever submitted the run may have died before its branch was made.
         self._workspace.open_run(run)
         if task.stage is Stage.PREPARE:
@@ -455,6 +461,8 @@ class Stages:
             return Interrupted("cancelled by a person before it landed", ref=task.work.head)
         if hold.why() == "lost":
             raise Superseded
+        # Whoever was cut off does not know that somebody else has the task by now.
+        hold.confirm()
         head = self._workspace.land(run, commit, onto)
         if head == commit or (commit != onto and self._workspace.holds(run, commit)):
             return LandedOn(commit, already=commit == onto)

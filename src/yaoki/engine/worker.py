@@ -12,14 +12,24 @@ from typing import Any
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
-from yaoki.core.reports import Faulted, Interrupted, LandedOn, Report
+from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
-from yaoki.errors import Fault, GitFailed, LeaseLost, StoreError, WorkspaceError, YaokiError
+from yaoki.errors import (
+    Fault,
+    GitFailed,
+    LeaseLost,
+    RemoteAway,
+    StoreError,
+    WorkspaceError,
+    YaokiError,
+)
 from yaoki.ports import ALL, Clock, Store
 
+# When to ask again for a remote that does not answer.
+AWAY = timedelta(seconds=15)
 Piece = Callable[[Run, Task, Hold], Report]
 
 
@@ -38,6 +48,7 @@ class Worker:
         parallel: int,
         alive: Callable[[str], bool],
         tags: Sequence[str] = (),
+        place: str = "",
     ) -> None:
         self._store = store
         self._stages = stages
@@ -48,6 +59,7 @@ class Worker:
         self._parallel = parallel
         self._alive = alive
         self._tags = frozenset(tags)
+        self._place = place
         self._pieces: Mapping[Stage, Piece] = {
             Stage.PREPARE: stages.prepare,
             Stage.WORK: stages.work,
@@ -65,6 +77,7 @@ class Worker:
             host_max=self._parallel,
             alive=self._alive,
             tags=self._tags,
+            place=self._place,
             begin=begin,
         )
 
@@ -79,6 +92,7 @@ class Worker:
             hold,
             note=lambda name, data: self._note(task, name, data),
             record=lambda event: self._record(task, event),
+            confirm=lambda: self._confirm(task),
         )
         try:
             while task.lease is not None:
@@ -119,6 +133,8 @@ class Worker:
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)
+        except RemoteAway as away:
+            return Declined(_told(away), AWAY)
         except GitFailed as failed:
             return Faulted(_told(failed), transient=failed.transient)
         except (StoreError, LeaseLost, Superseded):
@@ -142,6 +158,21 @@ class Worker:
     def _record(self, task: Task, event: Event) -> None:
         assert task.lease is not None, f"{task.id} is not held"
         self._store.record(task.lease, lambda _: (event,))
+
+    def _confirm(self, task: Task) -> None:
+        """The store's own word that the claim stands, and for half a lease at least.
+
+        Of a lost one it is told there, by name, what would have come.
+        """
+        lease = task.lease
+        assert lease is not None, f"{task.id} is not held"
+        held = self._store.task(task.id).lease
+        mine = held is not None and (held.holder, held.epoch) == (lease.holder, lease.epoch)
+        if held and mine and held.expires_at - self._clock.now() > self._lease / 2:
+            return
+        if self._store.heartbeat([lease], self._lease).lost:
+            self._store.record(lease, lambda _: ())
+            raise Superseded
 
     def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
         self._store.note(task.run_id, name, data, task.id, task.attempt)

@@ -106,12 +106,11 @@ def _doubtful(look: Look, spec: CheckSpec, finding: Finding) -> bool:
 
 
 def _checker(look: Look, tree: Tree) -> Callable[[CheckSpec, str, tuple[Finding, ...]], Finding]:
-    from yaoki.agents import find_agent
     from yaoki.checks import Checks
 
     app = look.app
     lease = min(timedelta(seconds=app.settings.limits.lease_s), LEASE_MAX)
-    checks, folder = Checks(app.processes, lease, find_agent=find_agent), _folder(app)
+    checks, folder = Checks(app.processes, lease, find_agent=app.find_agent), _folder(app)
     facts = _facts(look, tree)
 
     def check(spec: CheckSpec, name: str, seen: tuple[Finding, ...]) -> Finding:

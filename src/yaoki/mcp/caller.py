@@ -74,6 +74,8 @@ def caller_of(environ: Mapping[str, str]) -> Caller | None:
 
 def repository_of(environ: Mapping[str, str]) -> Path | None:
     """The repository that carries the run.  An agent stands in a worktree, which has no store."""
+    if told := environ.get("YAOKI_REPO", ""):
+        return Path(told)
     home = Path(environ.get("YAOKI_RESULT", "")).parents
     if len(home) < 6 or (home[4].name, home[3].name) != (".yaoki", "runs"):
         return None

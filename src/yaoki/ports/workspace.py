@@ -105,8 +105,10 @@ class Workspace(Protocol):
     def refresh_line(self, run: Run, group: str) -> Run:
         """The line, with what landed on the run branch since merged in where that is clean."""
 
-    def roll_back(self, run: Run, group: str) -> tuple[str, str]:
-        """Take a group's branch back to the run branch; returns what it held and where it is."""
+    def roll_back(self, run: Run, group: str, head: str) -> tuple[str, str]:
+        """Take a group's branch from `head` to the run branch; returns what it held and where it
+        is.  Refused when it is elsewhere: somebody else was there first.
+        """
 
     def close_line(self, run: Run, group: str) -> None: ...
 

@@ -11,9 +11,18 @@ from yaoki.views.documents import (
     status_document,
     status_schema,
 )
+from yaoki.views.masking import masked
 from yaoki.views.plans import PlanView, TaskBound, plan_view
 from yaoki.views.story import failure_words, told
-from yaoki.views.tasks import RunView, TaskView, in_need, row_of, run_view, waiting_for
+from yaoki.views.tasks import (
+    RunView,
+    TaskView,
+    in_need,
+    row_of,
+    run_head,
+    run_view,
+    waiting_for,
+)
 from yaoki.views.why import Decision, Explanation, Try, explain
 from yaoki.views.workers import lacking, worker_lines, workers_document
 
@@ -32,9 +41,11 @@ __all__ = [
     "failure_words",
     "in_need",
     "lacking",
+    "masked",
     "plan_document",
     "plan_view",
     "row_of",
+    "run_head",
     "run_view",
     "runs_document",
     "status_document",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from yaoki.ports import Entry
 
@@ -36,9 +37,18 @@ class Cure:
 
 
 @dataclass(slots=True)
-class _Fold:
+class Cures:
+    """Folded entry by entry, so that who follows the journal need not begin again."""
+
+    # The only events that say anything here.
+    EVENTS: ClassVar[tuple[str, ...]] = ("PROMPT_SENT", *ENDS)
     cures: dict[tuple[str, str], Cure] = field(default_factory=dict)
     waiting: dict[str, Cure] = field(default_factory=dict)
+
+    @property
+    def listed(self) -> list[Cure]:
+        """The most used first."""
+        return sorted(self.cures.values(), key=lambda c: (-c.sent, c.pattern, c.prompt))
 
     def add(self, entry: Entry) -> None:
         if entry.event == "PROMPT_SENT" and entry.data.get("kind"):
@@ -71,7 +81,19 @@ class _Fold:
 
 def cures(entries: Iterable[Entry]) -> list[Cure]:
     """The most used first."""
-    fold = _Fold()
+    fold = Cures()
     for entry in entries:
         fold.add(entry)
-    return sorted(fold.cures.values(), key=lambda c: (-c.sent, c.pattern, c.prompt))
+    return fold.listed
+
+
+def cure_document(cure: Cure) -> dict[str, object]:
+    return {
+        "pattern": cure.pattern,
+        "prompt": cure.prompt,
+        "sent": cure.sent,
+        "cured": cure.cured,
+        "not_cured": cure.failed,
+        "open": cure.open,
+        "rate": cure.rate,
+    }

@@ -78,9 +78,8 @@ def run_view(
     until when which account waits; `lacks` why no worker takes a task that could start.
     """
     tally = Counter((row.state, row.required) for row in rows)
-    # A paused run rests whatever waits for a decision: the decision is a person's.
-    settled = bool(run.paused) or not any(row.held or row.undo_wanted for row in rows)
-    stands = stands_at(run, tally, resting=resting and settled)
+    unsettled = any(row.held or row.undo_wanted for row in rows)
+    head = run_head(run, tally, resting=resting, unsettled=unsettled, spent=spent)
     blocked = _causes(rows, needs)
     asked = questions or {}
     by_id = {row.id: row for row in rows}
@@ -89,10 +88,23 @@ def run_view(
         replace(v, limited_until=(limits or {}).get(v.row.account), lacks=lacks(v.row))
         for v in held
     )
-    counts = Counter(row.state.value for row in rows)
-    numbers = {state.value: counts[state.value] for state in State}
-    next_ = _next(run, stands, tasks, worker=worker)
-    return RunView(run, stands, tasks, numbers, next_, spent or Spend())
+    return replace(head, tasks=tasks, next=_next(run, head.status, tasks, worker=worker))
+
+
+def run_head(
+    run: Run,
+    tally: Counter[tuple[State, bool]],
+    *,
+    resting: bool,
+    unsettled: bool,
+    spent: Spend | None = None,
+) -> RunView:
+    """A run without its tasks.  `unsettled`: one waits for its re-run or to be taken back."""
+    # A paused run rests whatever waits for a decision: the decision is a person's.
+    settled = bool(run.paused) or not unsettled
+    stands = stands_at(run, tally, resting=resting and settled)
+    counts = {state.value: tally[state, True] + tally[state, False] for state in State}
+    return RunView(run, stands, (), counts, "", spent or Spend())
 
 
 def _causes(
@@ -200,6 +212,7 @@ def row_of(task: Task, open_needs: int) -> Row:
         phase=task.spec.phase,
         account=(task.agent.account or task.agent.name) if task.agent else "",
         tags=joined(task.spec.tags),
+        place=task.work.host if task.take_over else "",
         session=task.session,
         spent=task.spent_on,
     )

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaoki.agents.description import Description, describe, known_names
-from yaoki.agents.logs import OUT, modified_s, read_regular, tail
-from yaoki.agents.structured import claude, codex, gemini, opencode, others
+from yaoki.agents.logs import ERR, OUT, modified_s, read_regular, tail
+from yaoki.agents.structured import acp, claude, codex, gemini, opencode, others
 from yaoki.agents.structured.called import call_of, fit
 from yaoki.agents.structured.told import MESSAGE_CHARS_MAX, Event, Scene, Told, objects, parse, text
 from yaoki.core.display import plain
@@ -29,6 +29,7 @@ HOPELESS = frozenset({"auth", "request", "notfound", "forbidden", "money", "cont
 Waits = Callable[[Event], tuple[str, timedelta | None]]
 
 _READERS: Mapping[str, Callable[[Scene], Told]] = {
+    "acp": acp.read,
     "claude": claude.read,
     "codex": codex.read,
     "gemini": gemini.read,
@@ -59,12 +60,21 @@ def read_told(folder: Path, code: int | None, now: datetime) -> Told:
     if not name:
         name, opening = known.events if known and known.events in _WITHOUT_EVENTS else "", ()
     if not name:
-        return Told()
+        return _unspoken(folder, known, now)
     if known is None or known.events != name:
         known = describe(name)
     told = _READERS[name](_scene(folder, known, opening, code, now))
     message = plain(told.message)[:MESSAGE_CHARS_MAX].strip()
     return replace(told, message=message, session=fit(told.session), agent=known.name)
+
+
+def _unspoken(folder: Path, known: Description | None, now: datetime) -> Told:
+    """It ended before its first event: what its description knows of its last words."""
+    if known is None or not known.lines:
+        return Told()
+    last_words = plain(tail(folder / ERR, HEAD_BYTES_READ))
+    told = others.read_lines(Scene((), None, now, text=last_words, lines=known.lines))
+    return replace(told, message=told.message[:MESSAGE_CHARS_MAX], agent=known.name)
 
 
 def _scene(
@@ -128,6 +138,8 @@ def _events(folder: Path, opening: tuple[Event, ...]) -> tuple[Event, ...]:
 def _opened_by(event: Event) -> str:
     """Whose event this is, when it is the first."""
     kind, subtype = text(event, "type"), text(event, "subtype")
+    if kind.startswith("acp."):
+        return "acp"
     if kind == "thread.started":
         return "codex"
     if kind == "init" and text(event, "session_id"):

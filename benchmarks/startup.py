@@ -1,0 +1,72 @@
+"""(f) What it costs to start: help, status and the hook beside a bare interpreter."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+
+from benchmarks.place import Place, python
+from benchmarks.repositories import Repository
+from benchmarks.results import Line, Part, at_most
+
+GOAL_MS = 60.0
+
+
+def measured(place: Place) -> Part:
+    times = 5 if place.quick else 21
+    with place.fresh() as folder:
+        repository = Repository(folder)
+        repository.yaoki("run", repository.plan(1), "--quiet")
+        hook = repository.command("hook", "event", "claude")
+        commands: Mapping[str, tuple[Sequence[str], str]] = {
+            "bare": ((python(), "-c", "pass"), ""),
+            "--help": (repository.command("--help"), ""),
+            # What an agent calls at each of its prompts, and an event that needs no answer.
+            "hook, at a prompt": (hook, _event("UserPromptSubmit", repository)),
+            "hook, nothing to say": (hook, _event("SessionEnd", repository)),
+            "hook, at a stop": (hook, _event("Stop", repository)),
+            "status": (repository.command("status"), ""),
+        }
+        found = _turns(repository, commands, times)
+    bare = found["bare"]
+    lines = [Line("f", "bare interpreter", bare, "ms")]
+    for name in ("--help", "hook, at a prompt", "hook, nothing to say"):
+        what = f"yaoki {name}: more than bare"
+        ratio = found[name] / bare
+        lines.append(
+            at_most("f", what, found[name] - bare, "ms", GOAL_MS, beside="bare", ratio=ratio)
+        )
+    # At a stop the checks are looked at: that is work, not start-up, so no goal is set on it.
+    for name in ("hook, at a stop", "status"):
+        what, more = f"yaoki {name}: more than bare", found[name] - bare
+        lines.append(Line("f", what, more, "ms", "bare", found[name] / bare))
+    return Part(tuple(lines), {"median_ms": found})
+
+
+def _event(name: str, repository: Repository) -> str:
+    facts = {"session_id": "bench", "cwd": str(repository.top), "prompt": "Go on."}
+    return json.dumps({"hook_event_name": name, **facts})
+
+
+def _turns(
+    repository: Repository, commands: Mapping[str, tuple[Sequence[str], str]], times: int
+) -> dict[str, float]:
+    """In turns, so that other load meets all of them; the first turn is not counted."""
+    took: dict[str, list[float]] = {name: [] for name in commands}
+    for turn in range(times + 1):
+        for name, (words, given) in commands.items():
+            began = time.perf_counter()
+            subprocess.run(
+                words,
+                cwd=repository.top,
+                env=repository.env,
+                input=given.encode(),
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            if turn:
+                took[name].append((time.perf_counter() - began) * 1e3)
+    return {name: statistics.median(each) for name, each in took.items()}

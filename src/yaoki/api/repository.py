@@ -1,0 +1,84 @@
+"""A repository with its store and settings, opened for a while."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from yaoki.api.run import Run
+from yaoki.app import App
+from yaoki.errors import Unknown
+
+if TYPE_CHECKING:
+    from yaoki.plan import Plan
+
+
+class Repository:
+    """Use it in a `with` block, or close it when you are done."""
+
+    def __init__(self, where: str | Path = ".", *, store: str = "") -> None:
+        """`store` is a file or a postgresql:// address instead of the one in yaoki.toml."""
+        self._app = App(Path(where).absolute(), create=True, store=store)
+
+    def submit(
+        self,
+        plan: str | Path | Mapping[str, Any],
+        *,
+        base: str = "",
+        agents: Sequence[str] = (),
+        parallel: int = 0,
+    ) -> Run:
+        """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
+        held = self._plan(plan, agents)
+        return Run(self._app, self._app.submit(held, base=base, parallel=parallel))
+
+    def run(
+        self,
+        plan: str | Path | Mapping[str, Any],
+        *,
+        base: str = "",
+        agents: Sequence[str] = (),
+        parallel: int = 0,
+    ) -> Run:
+        """The same, and carry it in the background of this process: see `Run.wait`."""
+        begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
+        begun.start()
+        return begun
+
+    def find(self, run: str = "") -> Run:
+        """A run by its id; the newest when none is given."""
+        return Run(self._app, self._app.control.find_run(run))
+
+    def runs(self) -> list[Run]:
+        """All of them, oldest first."""
+        return [Run(self._app, run) for run in self._app.store.runs()]
+
+    def close(self) -> None:
+        self._app.close()
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _plan(self, plan: str | Path | Mapping[str, Any], agents: Sequence[str]) -> Plan:
+        from yaoki.plan import load_plan, parse_plan
+
+        settings = self._app.settings
+        if unknown := [name for name in agents if name not in settings.agents]:
+            raise Unknown(f"the settings have no agent {unknown[0]!r}", hint="yaoki agents list")
+        if agents:
+            settings = replace(settings, agent=tuple(agents))
+        if isinstance(plan, Mapping):
+            return parse_plan(json.dumps(plan), "the plan", settings, self._app.known)
+        return load_plan(Path(plan), settings, self._app.known)

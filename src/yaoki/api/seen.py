@@ -1,0 +1,74 @@
+"""What a caller sees of a run: plain values that stay as they are while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yaoki.ports import Entry
+    from yaoki.views import TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the journal.  `seq` is the cursor: `events(after=event.seq)` goes on there."""
+
+    seq: int
+    at: datetime
+    name: str
+    task: str
+    attempt: int
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task as it stands.  `commit` is what it landed, empty before."""
+
+    id: str
+    name: str
+    state: str
+    stage: str
+    attempt: int
+    agent: str
+    reason: str
+    commit: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a task asks a person, and the answers it takes."""
+
+    task: str
+    name: str
+    reason: str
+    text: str
+    choices: tuple[str, ...]
+
+
+def event_of(entry: Entry) -> Event:
+    return Event(entry.seq, entry.at, entry.event, entry.task_id, entry.attempt, entry.data)
+
+
+def task_of(view: TaskView) -> Task:
+    row = view.row
+    return Task(
+        row.id,
+        row.name,
+        row.state.value,
+        row.stage,
+        row.attempt,
+        row.agent,
+        view.reason,
+        row.landed,
+        row.required,
+    )
+
+
+def question_of(view: TaskView) -> Question:
+    row = view.row
+    return Question(row.id, row.name, view.reason, row.question, tuple(view.choices))

@@ -1,0 +1,54 @@
+"""What git says in one repository, bare or not: all that a receipt is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from yaoki.errors import RepositoryUnfit
+from yaoki.views.report import Step
+from yaoki.workspace.git import Git, environment, invoke
+from yaoki.workspace.refs import Refs
+
+_TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
+_FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
+REFS = ("refs/heads", "refs/remotes", "refs/tags")
+
+
+class GitHere:
+    """Fills `views.report.GitFacts`."""
+
+    def __init__(self, common_dir: Path) -> None:
+        self.common_dir = common_dir
+        self._git = Git(common_dir)
+        self._refs = Refs(self._git)
+
+    def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
+        found = self._refs.commits(*commits) if commits else []
+        return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
+
+    def line(self, base: str, head: str) -> list[Step]:
+        args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{base}..{head}", "--")
+        rows = (row.split("\0") for row in self._git.text("log", *args).split("\n") if row)
+        return [
+            Step(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
+            for commit, tree, parents, run, task, undo in rows
+        ]
+
+    def reachable(self, base: str, head: str) -> frozenset[str]:
+        return frozenset(self._git.text("rev-list", f"{base}..{head}", "--").split())
+
+    def holding(self, commit: str, ref: str) -> list[str]:
+        if not ref:
+            return self._refs.holding(commit, *REFS)
+        found = self._refs.commits(ref)[0] if ref.isprintable() else None
+        return [ref] if found and self._refs.contains(commit, found.sha) else []
+
+
+def facts_of(where: Path) -> GitHere:
+    """Of the repository around `where`; a bare one serves as well."""
+    args = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
+    done = invoke(args, cwd=where, env=environment()) if where.is_dir() else None
+    if done is None or done.code != 0:
+        raise RepositoryUnfit(f"{where} is not in a git repository", hint="yaoki verify --repo DIR")
+    return GitHere(Path(done.out.decode("utf-8", "surrogateescape").strip()).resolve())

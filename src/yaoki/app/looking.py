@@ -1,0 +1,158 @@
+"""What faces look at: a run as it stands now, a task explained, what an attempt left behind."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.errors import NotNow, Unknown
+from yaoki.store import totals
+from yaoki.system import holder_dead
+from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Question, Run, Task, TaskId
+    from yaoki.ports import Entry, Row
+    from yaoki.store.totals import Weight
+
+QUESTIONS_MAX = 1000
+PAGE = 1000
+ENTRIES_MAX = 50_000
+BYTES_SHOWN = 1 << 20
+FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
+
+
+def look(app: App, run: Run) -> RunView:
+    """The run as it stands now."""
+    rows = app.store.rows(run.id)
+    live = app.workers()
+    return run_view(
+        run,
+        rows,
+        app.store.needs(run.id),
+        resting=app.store.resting(run.id),
+        questions=questions(app, rows),
+        worker=at_work(rows) or any(run.id in (seen.worker.runs or (run.id,)) for seen in live),
+        limits={account.name: account.until for account in app.store.accounts()},
+        lacks=lambda row: lacking(row, live),
+        spent=app.store.spent(run.id),
+    )
+
+
+def head(app: App, run: Run) -> RunView:
+    """The run without its tasks: how it stands, counted by the store."""
+    store = app.store
+    tally = Counter(store.tally(run.id))
+    unsettled = bool(store.held(run.id) or store.undo_wanted(run.id))
+    resting, spent = store.resting(run.id), store.spent(run.id)
+    return run_head(run, tally, resting=resting, unsettled=unsettled, spent=spent)
+
+
+def questions(app: App, rows: Sequence[Row]) -> dict[TaskId, Question]:
+    """What the escalated tasks ask; a screen never shows more than so many."""
+    asking = [row.id for row in rows if row.question][:QUESTIONS_MAX]
+    found = ((task_id, app.store.task(task_id).question) for task_id in asking)
+    return {task_id: question for task_id, question in found if question is not None}
+
+
+def at_work(rows: Sequence[Row]) -> bool:
+    """Does anybody who may be alive hold a task of these?"""
+    return any(row.holder and not holder_dead(row.holder) for row in rows)
+
+
+def explained(app: App, view: RunView, task_id: str) -> Explanation:
+    """Where a task of this run stands, and why."""
+    mine = next((task for task in view.tasks if task.row.id == task_id), None)
+    if mine is None:
+        raise Unknown(f"there is no task {task_id}", hint="yaoki status")
+    names: dict[str, str] = {task.row.id: task.row.name for task in view.tasks}
+    return explain(mine, journal_of(app, task_id), app.clock.now(), names)
+
+
+def journal_of(app: App, task_id: str) -> list[Entry]:
+    """Everything that happened to a task, oldest first, within a bound."""
+    entries: list[Entry] = []
+    while len(entries) < ENTRIES_MAX:
+        after = entries[-1].seq if entries else 0
+        page = app.store.journal(task_id=task_id, after=after, limit=PAGE)
+        entries += page
+        if len(page) < PAGE:
+            break
+    return entries
+
+
+# ------------------------------------------------------------------ what an attempt left
+
+
+def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
+    """Where the agent of an attempt wrote, or the newest run of one of its checks."""
+    home = app.folder / task.run_id / task.id / str(attempt)
+    if not check:
+        return home
+    found = check_folders(home).get(check)
+    if found is None:
+        there = sorted(check_folders(home))
+        raise Unknown(
+            f"no check {check!r} ran in attempt {attempt} of {task.id}",
+            hint=f"these ran: {', '.join(there)}" if there else f"yaoki why {task.id}",
+        )
+    return found
+
+
+def check_folders(home: Path) -> dict[str, Path]:
+    """The newest folder of each check that ran in an attempt."""
+    places = sorted((home / "checks").glob("*"), key=lambda place: place.stat().st_mtime)
+    return {place.name.partition("-")[2]: place for place in places}
+
+
+def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
+    """One of `FILES`; refused by name when it was never written."""
+    file = log_folder(app, task, attempt, check) / FILES[name]
+    if not file.is_file():
+        raise Unknown(
+            f"attempt {attempt} of {task.id} wrote no {FILES[name]}",
+            hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
+        )
+    return file
+
+
+def log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
+    """What stands after `start`, at most the last `most` bytes of it, and where the file ends."""
+    with file.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(start, size - most))
+        return stream.read(size - stream.tell()).decode("utf-8", errors="replace"), size
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Two commits to compare."""
+
+    old: str
+    new: str
+    landed: bool
+
+
+def diff_ends(task: Task) -> Ends:
+    """What a task landed; before it landed, what its last attempt left."""
+    work = task.work
+    if task.landed:
+        return Ends(work.onto, task.landed, True)
+    if not work.head:
+        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
+    return Ends(work.base, work.head, False)
+
+
+# ------------------------------------------------------------------ limits
+
+
+def weights(app: App, run: Run) -> list[Weight]:
+    """Every budget that holds for a run and for the day, and how much of it is used."""
+    day = app.settings.budget.day
+    with app.store.database.read() as link:
+        return [weight for _, weight in totals.weights(link, run, day, app.clock.now())]

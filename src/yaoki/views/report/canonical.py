@@ -1,0 +1,113 @@
+"""The one form of a receipt: sorted JSON, a digest of each entry, one over the whole.
+
+The second line holds the digest of all the others, so `sed 2d FILE | sha256sum` recomputes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+DIGEST, PART = "digest", "sha256"
+BYTES_MAX = 256 << 20
+# Lists whose entries carry a digest of their own, so that a change is found where it is.
+LISTS = ("landed", "line")
+Data = dict[str, Any]
+
+
+def text(body: Mapping[str, Any]) -> str:
+    """The same data is always the same bytes: a line for each field, and for each entry."""
+    fields = (f" {_line(name)}: {_field(name, body[name])}" for name in sorted(body))
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _field(name: str, value: Any) -> str:
+    if name not in LISTS or not isinstance(value, list) or not value:
+        return _line(value)
+    return "[\n" + ",\n".join(f"  {_line(part)}" for part in value) + "\n ]"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(text(body).encode()).hexdigest()
+
+
+def part_digest(part: Mapping[str, Any]) -> str:
+    """Of one entry, without its own digest."""
+    body = {key: held for key, held in part.items() if key != PART}
+    return hashlib.sha256(_line(body).encode()).hexdigest()
+
+
+def sealed(body: Mapping[str, Any]) -> Data:
+    """The receipt with its digests; the digest of the whole stands first."""
+    parts = {name: [{**part, PART: part_digest(part)} for part in body[name]] for name in LISTS}
+    whole = {**body, **parts}
+    return {DIGEST: digest(whole), **whole}
+
+
+def file_text(receipt: Mapping[str, Any]) -> str:
+    """What `--receipt` writes: the canonical text with the digest as its second line."""
+    body = {key: held for key, held in receipt.items() if key != DIGEST}
+    return text(body).replace("{\n", f'{{\n "{DIGEST}": "{receipt.get(DIGEST)}",\n', 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a file is no receipt, and where."""
+
+    why: str
+
+
+def read(data: bytes) -> Data | Unread:
+    """The receipt in the file, or where it stops to be one.  Nothing in it is believed yet."""
+    if len(data) > BYTES_MAX:
+        return Unread(f"{len(data)} bytes are more than a receipt can have")
+    try:
+        held = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
+    except UnicodeDecodeError as error:
+        return Unread(f"{_place(data, error.start)}: no UTF-8")
+    except json.JSONDecodeError as error:
+        return Unread(f"line {error.lineno}, column {error.colno}: {error.msg}")
+    except (RecursionError, ValueError) as error:
+        return Unread(str(error))
+    if not isinstance(held, dict):
+        return Unread("line 1: it is not an object")
+    return held
+
+
+def misprint(data: bytes, receipt: Mapping[str, Any]) -> str:
+    """Where the file is not the canonical text of what it says; empty when it is."""
+    try:
+        wanted = file_text(receipt).encode()
+    except (UnicodeEncodeError, ValueError) as error:
+        return f"it cannot be written canonically: {error}"
+    if wanted == data:
+        return ""
+    pairs = zip(data, wanted, strict=False)
+    short = min(len(data), len(wanted))
+    at = next((n for n, (one, other) in enumerate(pairs) if one != other), short)
+    return _place(data, at)
+
+
+def _place(data: bytes, at: int) -> str:
+    before = data[:at]
+    return f"line {before.count(10) + 1}, byte {at - before.rfind(10)}"
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Data:
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return held
+
+
+def _never(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")

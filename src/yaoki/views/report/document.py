@@ -1,0 +1,175 @@
+"""The report as one document: what every form of it shows, and nothing more."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.model import Choice, State
+from yaoki.ports import SavedWork
+from yaoki.views.report.fold import Fold
+from yaoki.views.report.receipt import Branch
+from yaoki.views.report.stored import Stored
+from yaoki.views.report.sums import flaky, kept_work, numbers, red_before, retries, times
+from yaoki.views.report.tasks import Sight, task_part
+from yaoki.views.report.words import verdict
+from yaoki.views.tasks import RunView, TaskView
+
+SCHEMA = 1
+ASKING_MAX = 1000
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the store knows of a task that asks, besides its row."""
+
+    worktree: str
+    failing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything a report is made from.  `clean` masks what somebody else wrote."""
+
+    view: RunView
+    fold: Fold
+    branch: Branch
+    stored: Stored
+    now: datetime
+    made_by: str
+    kept: Sequence[SavedWork] = ()
+    held: Callable[[str], Held] = lambda _: Held("", "")
+    clean: Callable[[str], str] = lambda text: text
+    warnings: Sequence[str] = field(default_factory=tuple)
+
+
+def report_document(given: Sources) -> Data:
+    """Without the receipt, which is made from it."""
+    view, fold, clean = given.view, given.fold, given.clean
+    sight = Sight(view, fold, given.branch, given.stored, clean)
+    tasks = [task_part(sight, task) for task in view.tasks]
+    told = numbers(view, fold, sight.landed)
+    run = _run(given)
+    return {
+        "schema": SCHEMA,
+        "made_at": given.now.isoformat(timespec="seconds"),
+        # The last thing that happened: the same run makes the same receipt, whenever it is asked.
+        "as_of": (fold.last_at or view.run.created_at).isoformat(),
+        "made_by": given.made_by,
+        "verdict": verdict(run["status"], told, clean(view.run.paused)),
+        "run": run,
+        "plan": _plan(given),
+        "numbers": told,
+        "time": times(view.run, fold, given.now),
+        "asking": [ask(given, task) for task in view.asking[:ASKING_MAX]],
+        "asking_left_out": max(0, len(view.asking) - ASKING_MAX),
+        "retries": retries(fold),
+        "flaky": flaky(view, fold, clean),
+        "red_before": red_before(view, fold, clean),
+        "decided": _decided(given),
+        "kept": kept_work(view, given.kept, given.branch.inside, clean),
+        "warnings": [clean(words) for words in (*given.warnings, *_strange(given))],
+        "tasks": tasks,
+        "next": view.next,
+    }
+
+
+def _run(given: Sources) -> Data:
+    run, clean = given.view.run, given.clean
+    return {
+        "run": run.id,
+        "goal": clean(run.goal),
+        "status": given.view.status.value,
+        "exit_code": given.view.exit_code,
+        "run_branch": run.branch,
+        "base_branch": clean(run.base_branch),
+        "base": run.base,
+        "head": given.branch.head or None,
+        "created_at": run.created_at.isoformat(),
+        "finished_at": run.summed_at.isoformat() if run.summed_at else None,
+        "merged": clean(run.merged) or None,
+        "paused": clean(run.paused) or None,
+        "done_when": [clean(name) for name in run.done_when],
+    }
+
+
+def _plan(given: Sources) -> Data:
+    tasks = len(given.view.tasks)
+    return {
+        "sha256": given.fold.plan_digest,
+        "revision": given.view.run.revision,
+        "tasks": tasks,
+    }
+
+
+def ask(given: Sources, task: TaskView) -> Data:
+    """The question, and each answer as the command that gives it."""
+    row, held = task.row, given.held(task.row.id)
+    answers = (_answer(row.id, choice, held) for choice in task.choices)
+    return {
+        "task": row.id,
+        "name": given.clean(row.name),
+        "reason": task.reason or None,
+        "question": given.clean(row.question),
+        "answers": [{**one, "command": given.clean(one["command"])} for one in answers],
+    }
+
+
+def _answer(task_id: str, choice: str, held: Held) -> Data:
+    """A command to copy: whatever stands in it is one word to a shell."""
+    base = f"yaoki answer {task_id} {choice}"
+    match Choice(choice):
+        case Choice.RETRY:
+            return _way(choice, f'{base} "words for the agent"', "a fresh budget of attempts")
+        case Choice.DONE:
+            where = f" after working in {held.worktree}" if held.worktree else ""
+            return _way(choice, base, f"what you did{where} is verified like any work")
+        case Choice.WAIVE:
+            name = shlex.quote(held.failing) if held.failing else "NAME"
+            return _way(choice, f"{base} --check {name}", "that check no longer counts; recorded")
+        case Choice.ABORT:
+            return _way(choice, base, "the task is cancelled; its work is kept")
+
+
+def _way(choice: str, command: str, what: str) -> Data:
+    return {"choice": choice, "command": command, "what": what}
+
+
+def _decided(given: Sources) -> Data:
+    names = {task.row.id: task.row.name for task in given.view.tasks}
+    listed = [
+        {
+            "at": one.at.isoformat(),
+            "task": one.task_id,
+            "name": given.clean(names.get(one.task_id, one.task_id)),  # type: ignore[call-overload]
+            "choice": one.choice,
+            "check": given.clean(one.check) or None,
+            "words": given.clean(one.words)[:500] or None,
+        }
+        for one in given.fold.answers
+    ]
+    return {"answers": listed, "left_out": given.fold.answers_left_out}
+
+
+def _strange(given: Sources) -> Iterable[str]:
+    """What a reader must not overlook."""
+    view, branch = given.view, given.branch
+    if branch.why:
+        yield branch.why
+        return
+    other = [step for step in branch.steps if not step.task and not step.undoes]
+    if other:
+        yield f"{len(other)} commits on {view.run.branch} were not landed by yaoki"
+    lost = [
+        task.row.name
+        for task in view.tasks
+        if task.row.state is State.DONE and task.row.landed and task.row.landed not in branch.inside
+        if not task.row.parent
+    ]
+    if lost:
+        shown = ", ".join(lost[:5])
+        yield f"the run branch does not hold what landed of {len(lost)} tasks: {shown}"

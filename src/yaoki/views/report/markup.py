@@ -1,0 +1,44 @@
+"""HTML made of escaped parts: text is text, whatever it holds; only a tag is a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from yaoki.core.display import plain
+
+VOID = frozenset({"br", "hr", "link", "meta", "rect"})
+
+
+class Html(str):
+    """Text that is markup already; made by `tag` and `joined` alone."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *parts: object, **attributes: object) -> Html:
+    """`class_` and `http_equiv` are `class` and `http-equiv`; None leaves an attribute out."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(held)}"'
+        for key, held in attributes.items()
+        if held is not None
+    )
+    if name in VOID and not parts:
+        return Html(f"<{name}{given}>" if name != "rect" else f"<{name}{given}/>")
+    return Html(f"<{name}{given}>{joined(parts)}</{name}>")
+
+
+def joined(parts: Iterable[object]) -> Html:
+    return Html("".join(_part(part) for part in parts))
+
+
+def _part(part: object) -> str:
+    if isinstance(part, Html):
+        return part
+    if isinstance(part, list | tuple):
+        return joined(part)
+    return "" if part is None else _escaped(part)
+
+
+def _escaped(value: object) -> str:
+    return escape(plain(str(value)), quote=True)

@@ -1,0 +1,150 @@
+"""The report as one HTML file: no script, no network, a policy that allows neither."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from yaoki.views.report.charts import timeline
+from yaoki.views.report.markup import Html, tag
+from yaoki.views.report.page_asking import asking
+from yaoki.views.report.page_falls import decided, falls
+from yaoki.views.report.page_parts import SMALL_MAX
+from yaoki.views.report.page_proof import proofs
+from yaoki.views.report.page_tasks import conversations, kept, tasks
+from yaoki.views.report.words import amount, count, duration, moment, money, text
+
+Data = Mapping[str, Any]
+TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
+
+
+def page(report: Data) -> str:
+    run = report["run"]
+    body = tag(
+        "main",
+        _top(report),
+        _numbers(report),
+        [tag("p", "Warning: ", words, class_="note") for words in report["warnings"][:SMALL_MAX]],
+        asking(report),
+        timeline(report),
+        tasks(report),
+        falls(report),
+        decided(report),
+        kept(report),
+        conversations(report),
+        proofs(report),
+        _foot(report),
+    )
+    title = f"{run['status'].lower()}: {text(run['goal'], 80)} · run {run['run']}"
+    html = tag("html", _head(title), tag("body", body), lang="en")
+    return f"<!DOCTYPE html>\n{html}\n"
+
+
+@cache
+def _style() -> tuple[Html, str]:
+    """The style sheet, and the hash by which the policy lets it in and no other."""
+    sheet = resources.files("yaoki.views.report").joinpath("page.css").read_text("utf-8")
+    seal = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode("ascii")
+    return Html(f"<style>{sheet}</style>"), f"sha256-{seal}"
+
+
+def _head(title: str) -> Html:
+    style, seal = _style()
+    rest = "img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{seal}'; {rest}"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", title),
+        style,
+    )
+
+
+def _top(report: Data) -> Html:
+    run = report["run"]
+    end = (
+        moment(run["finished_at"]) if run["finished_at"] else f"{moment(report['as_of'])} (so far)"
+    )
+    tone = TONES.get(run["status"], "wait")
+    return tag(
+        "header",
+        tag("p", tag("b", "yaoki"), " report of run ", tag("code", run["run"]), class_="over"),
+        tag("h1", text(run["goal"], 300)),
+        tag("p", report["verdict"], class_=f"verdict {tone}"),
+        tag(
+            "p",
+            _fact("from", moment(run["created_at"])),
+            _fact("to", end),
+            _fact("branch", run["run_branch"]),
+            _fact("started from", f"{run['base_branch']} at {run['base'][:10]}"),
+            _fact("merged into", run["merged"]) if run["merged"] else None,
+            class_="facts",
+        ),
+    )
+
+
+def _fact(name: str, value: str) -> Html:
+    return tag("span", f"{name} ", tag("b", text(value, 120)))
+
+
+def _numbers(report: Data) -> Html:
+    n, time = report["numbers"], report["time"]
+    waiting = time["waiting"]
+    for_retry, for_turn = duration(waiting["retry_s"]), duration(waiting["turn_s"])
+    return tag(
+        "dl",
+        _number("tasks done and proven", f"{n['done']:,} of {n['tasks']:,}", _others(n)),
+        _number("cost", money(n["cost"], n["cost_untold"]), _untold(n, "cost")),
+        _number("tokens", amount(n["tokens"], n["tokens_untold"]), _untold(n, "tokens")),
+        _number("falls risen from", f"{n['retries']:,}", _risen(n)),
+        _number("from start to end", duration(time["wall_s"]), count(n["attempts"], "attempt")),
+        _number("agents at work", duration(time["agent_s"]), "added up over all tasks"),
+        _number("checks", duration(time["checks_s"]), "added up over all tasks"),
+        _number(
+            "waiting for a person",
+            duration(waiting["person_s"]),
+            f"for a retry {for_retry}, for a turn {for_turn}",
+        ),
+        class_="numbers",
+    )
+
+
+def _number(name: str, value: str, more: str = "") -> Html:
+    return tag("div", tag("dt", name), tag("dd", value), tag("dd", more) if more else None)
+
+
+def _others(n: Data) -> str:
+    needs = "needs you" if n["asking"] == 1 else "need you"
+    parts = ((n["asking"], needs), (n["blocked"], "blocked"), (n["open"], "open"))
+    more = (*parts, (n["cancelled"], "cancelled"))
+    return ", ".join(f"{number:,} {words}" for number, words in more if number) or "none left"
+
+
+def _untold(n: Data, what: str) -> str:
+    untold, runs = n[f"{what}_untold"], n["agent_runs"]
+    if not runs:
+        return "no agent ran"
+    if untold == runs:
+        return "no agent told it"
+    return (
+        f"{untold:,} of {count(runs, 'agent run')} told none" if untold else "told by every agent"
+    )
+
+
+def _risen(n: Data) -> str:
+    lost = n["workers_lost"]
+    return f"retries; {count(lost, 'lost claim')} taken up again" if lost else "retries"
+
+
+def _foot(report: Data) -> Html:
+    made = f"Made {moment(report['made_at'])} by {report['made_by']}. Next: "
+    return tag("footer", made, tag("code", text(report["next"], 200)))

@@ -1,0 +1,54 @@
+"""What needs a person, each answer as a command to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from yaoki.views.report.markup import Html, tag
+from yaoki.views.report.page_parts import left
+from yaoki.views.report.words import text
+
+ASKING_MAX = 50
+Data = Mapping[str, Any]
+
+
+def asking(report: Data) -> Html | None:
+    waiting, run = report["asking"], report["run"]
+    if not waiting and not run["paused"]:
+        return None
+    number = len(waiting) + report["asking_left_out"]
+    return tag(
+        "section",
+        tag("h2", "Needs you"),
+        _pause(run) if run["paused"] else None,
+        [_ask(one) for one in waiting[:ASKING_MAX]],
+        left(number, ASKING_MAX, f"questions: yaoki status {run['run']}"),
+    )
+
+
+def _ask(one: Data) -> Html:
+    return tag(
+        "article",
+        tag(
+            "h3", text(one["name"], 80), " ", tag("span", one["reason"] or "?", class_="state bad")
+        ),
+        tag("q", text(one["question"], 600)),
+        _ways([(a["command"], a["what"]) for a in one["answers"]]),
+        class_="ask",
+    )
+
+
+def _pause(run: Data) -> Html:
+    base = f"yaoki answer {run['run']}"
+    ways = [(f"{base} go", "it goes on; of a budget, as much again is granted")]
+    ways.append((f"{base} abort", "the run is cancelled; its work is kept"))
+    words = tag("q", text(run["paused"], 600))
+    return tag("article", tag("h3", "The run is paused"), words, _ways(ways), class_="ask")
+
+
+def _ways(ways: Sequence[tuple[str, str]]) -> Html:
+    return tag(
+        "dl",
+        [(tag("dt", tag("code", text(c, 600))), tag("dd", text(what, 600))) for c, what in ways],
+    )

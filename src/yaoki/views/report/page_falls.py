@@ -1,0 +1,61 @@
+"""What fell and rose again, and what people decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yaoki.views.report.charts import bars
+from yaoki.views.report.markup import Html, joined, tag
+from yaoki.views.report.page_parts import SMALL_MAX, left, listed
+from yaoki.views.report.words import count, moment, some, text
+
+Data = Mapping[str, Any]
+
+
+def falls(report: Data) -> Html | None:
+    n = report["numbers"]
+    causes = [
+        (" ".join(filter(None, (one["kind"], one["pattern"]))), one["count"])
+        for one in report["retries"][:SMALL_MAX]
+    ]
+    told = [
+        (n["workers_lost"], "claim", "taken back from workers that were gone; nothing was lost"),
+        (n["verified_again"], "proof", "repeated, because the run branch had moved meanwhile"),
+        (n["results_refused"], "late result", "refused"),
+        (n["taken_back"], "landing", "taken back"),
+    ]
+    lines = [f"{count(number, what)} {words}" for number, what, words in told if number]
+    lines += [
+        f"flaky: {text(one['check'], 60)} failed and then passed on the same commit,"
+        f" {count(one['times'], 'time')}, in {some(one['tasks'], one['tasks_left_out'])}"
+        for one in report["flaky"]
+    ]
+    lines += [
+        f"red before anybody worked on it: {text(one['check'], 60)}: {text(one['failures'], 200)}"
+        for one in report["red_before"]
+    ]
+    if not causes and not lines:
+        return None
+    heading = tag("h2", "Falls", tag("small", "retries by cause, and what else was met"))
+    more = left(len(lines), SMALL_MAX, "of them: yaoki report --format json")
+    return tag("section", heading, bars(causes), listed(lines[:SMALL_MAX]), more)
+
+
+def decided(report: Data) -> Html | None:
+    answers = report["decided"]["answers"]
+    if not answers:
+        return None
+    lines = [
+        joined(
+            (
+                f"{moment(one['at'])}, {text(one['name'], 60)}: ",
+                tag("b", one["choice"]),
+                f" {text(one['check'], 60)}" if one["check"] else "",
+                f": {text(one['words'], 300)}" if one["words"] else "",
+            )
+        )
+        for one in answers[:SMALL_MAX]
+    ]
+    more = left(len(answers) + report["decided"]["left_out"], SMALL_MAX, "answers: yaoki trace")
+    return tag("section", tag("h2", "What people decided"), listed(lines), more)

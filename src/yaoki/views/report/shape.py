@@ -1,0 +1,104 @@
+"""The shape of a receipt: which fields, of which type; anything else is refused by its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+DEFECTS_MAX = 20
+_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SUM = re.compile(r"[0-9a-f]{64}")
+
+# A type, a pattern of text, a shape below, or a list of one; a tuple may be None as well.
+Shape = Any
+POINT: Mapping[str, Shape] = {"commit": _NAME, "tree": _NAME}
+OUTPUT: Mapping[str, Shape] = {"file": str, "bytes": int, "sha256": _SUM}
+CHECK: Mapping[str, Shape] = {
+    "check": str,
+    "type": str,
+    "identity": (str,),
+    "outcome": str,
+    "required": bool,
+    "exit_code": (int,),
+    "outputs": [OUTPUT],
+    "ms": int,
+}
+LANDED: Mapping[str, Shape] = {
+    "attempt": int,
+    "checks": [CHECK],
+    "commit": _NAME,
+    "how": re.compile("LANDED|IN_GROUP|UNCHANGED"),
+    "kind": str,
+    "name": str,
+    "sha256": _SUM,
+    "step": (int,),
+    "task": str,
+    "tree": _NAME,
+}
+STEP: Mapping[str, Shape] = {
+    "commit": _NAME,
+    "sha256": _SUM,
+    "task": (str,),
+    "tree": _NAME,
+    "undoes": (_NAME,),
+    "what": re.compile("LANDED|UNDONE|OTHER"),
+}
+RECEIPT: Mapping[str, Shape] = {
+    "digest": _SUM,
+    "as_of": str,
+    "base": POINT,
+    "form": str,
+    "goal": str,
+    "head": POINT,
+    "landed": [LANDED],
+    "line": [STEP],
+    "made_by": str,
+    "plan": {"revision": int, "sha256": _SUM, "tasks": int},
+    "run": re.compile(r"[a-z0-9][a-z0-9-]{0,99}"),
+    "run_branch": re.compile(r"yaoki/[a-z0-9][a-z0-9-]{0,99}"),
+    "schema": int,
+    "status": str,
+    "tasks": int,
+}
+
+
+def misshapen(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
+    """Every place that is not as it must be, up to a bound."""
+    if held.get("form") != form:
+        return [f"form: {held.get('form')!r} is not {form!r}"]
+    if held.get("schema") != schema:
+        return [f"schema: this yaoki reads {schema}, not {held.get('schema')!r}"]
+    found = _wrong(held, RECEIPT, "")
+    return [place for place, _ in zip(found, range(DEFECTS_MAX), strict=False)]
+
+
+def _wrong(value: Any, shape: Shape, place: str) -> Iterator[str]:
+    if isinstance(shape, tuple):
+        if value is not None:
+            yield from _wrong(value, shape[0], place)
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            yield f"{place}: not a list"
+            return
+        for n, item in enumerate(value, start=1):
+            yield from _wrong(item, shape[0], f"{place} {n}")
+    elif isinstance(shape, Mapping):
+        yield from _fields(value, shape, place)
+    elif isinstance(shape, re.Pattern):
+        if not isinstance(value, str) or not shape.fullmatch(value):
+            yield f"{place}: {str(value)[:80]!r} is not as it must be"
+    elif type(value) is not shape:
+        yield f"{place}: {str(value)[:80]!r} is no {shape.__name__}"
+
+
+def _fields(value: Any, shape: Mapping[str, Shape], place: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{place}: not an object"
+        return
+    for name in sorted({*value} ^ {*shape}):
+        what = "is unknown" if name in value else "is missing"
+        yield f"{place} {name[:80]}: {what}".strip()
+    for name in shape:
+        if name in value:
+            yield from _wrong(value[name], shape[name], f"{place} {name}".strip())

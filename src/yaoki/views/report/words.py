@@ -1,0 +1,115 @@
+"""The words of a report: the verdict, numbers as people say them, foreign text made fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.display import one_line, plain
+
+Data = Mapping[str, Any]
+UNKNOWN = "unknown"
+
+
+def text(value: object, limit: int = 300) -> str:
+    """Foreign text on one line, without terminal codes."""
+    return one_line(plain(str(value)), limit)
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`, `3 d 4 h`."""
+    whole = round(seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def money(cost: float | None, untold: int = 0) -> str:
+    """What nobody told is unknown; what some told is a lower bound."""
+    if cost is None:
+        return UNKNOWN
+    shown = f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}"
+    return f"at least {shown}" if untold else shown
+
+
+def amount(tokens: int | None, untold: int = 0) -> str:
+    if tokens is None:
+        return UNKNOWN
+    return f"at least {tokens:,}" if untold else f"{tokens:,}"
+
+
+def moment(instant: str | None) -> str:
+    """To the minute, in UTC: a report is read in other places than it was made in."""
+    if not instant:
+        return "not yet"
+    return datetime.fromisoformat(instant).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def conversations(report: Data) -> list[tuple[Data, Data]]:
+    """Every run of an agent with its task; none at all where no agent told anything of itself."""
+    runs = [
+        (task, one)
+        for task in report["tasks"]
+        for one in task["attempts"]
+        if one["agent_s"] is not None
+    ]
+    told = ("session", "cost", "tokens")
+    return runs if any(one[name] is not None for _, one in runs for name in told) else []
+
+
+def some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
+    """Names in a row, and how many are not named."""
+    shown = text(", ".join(names), limit)
+    return f"{shown} and {left_out:,} more" if left_out else shown
+
+
+def verdict(status: str, numbers: Data, paused: str) -> str:
+    """One sentence a manager can act on; nothing is called done that is not proven."""
+    done, tasks = numbers["done"], numbers["tasks"]
+    if status == "DONE":
+        whole = _all(done) if done == tasks else f"{_of(done, tasks)} done, all that had to be"
+        return f"The run is done: {whole}, each proven by its checks.{_proven(numbers)}"
+    so_far = f"{_of(done, tasks)} done and proven"
+    if status == "PAUSED":
+        return f"The run is paused ({text(paused, 160)}): {so_far}{_rest(numbers)}."
+    if status == "CANCELLED":
+        return f"The run has ended without being done: {so_far}{_rest(numbers)}."
+    if status == "ACTIVE":
+        return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
+    return f"The run needs you: {so_far}{_rest(numbers)}."
+
+
+def _all(done: int) -> str:
+    return "its one task is done" if done == 1 else f"all {done:,} tasks are done"
+
+
+def _of(done: int, tasks: int) -> str:
+    return f"{done:,} of {count(tasks, 'task')} {'is' if done == 1 else 'are'}"
+
+
+def _proven(numbers: Data) -> str:
+    return " The whole was then proven once more." if numbers["whole_proven"] else ""
+
+
+def _rest(numbers: Data) -> str:
+    parts = []
+    if n := numbers["asking"]:
+        parts.append(f"{n:,} {'waits' if n == 1 else 'wait'} for your answer")
+    if n := numbers["blocked"]:
+        parts.append(f"{n:,} cannot start before that" if numbers["asking"] else f"{n:,} blocked")
+    if n := numbers["cancelled"]:
+        parts.append(f"{n:,} {'was' if n == 1 else 'were'} cancelled")
+    if n := numbers["open"]:
+        parts.append(f"{n:,} {'is' if n == 1 else 'are'} still open")
+    return "".join(f", {part}" for part in parts[:-1]) + (f" and {parts[-1]}" if parts else "")

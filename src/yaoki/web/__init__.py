@@ -1,0 +1,1 @@
+"""The page and its JSON API: a face like the command line; it holds no rules."""

@@ -1,0 +1,53 @@
+"""What a person asks through the page: the same acts as those of the command line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from yaoki.app import asking
+from yaoki.core.model import Choice
+from yaoki.web.asked import Asked
+from yaoki.web.desk import Desk
+
+# A page does not wait like a terminal: events tell when a task has ended.
+WITHIN = timedelta(seconds=1)
+Document = dict[str, Any]
+
+
+def answer(desk: Desk, asked: Asked) -> Document:
+    return _answered(desk, asked, Choice(asked.body["choice"]), asked.body["check"])
+
+
+def retry(desk: Desk, asked: Asked) -> Document:
+    return _answered(desk, asked, Choice.RETRY, "")
+
+
+def _answered(desk: Desk, asked: Asked, choice: Choice, check: str) -> Document:
+    task_id = desk.task(asked.task).id
+    task = asking.answer(desk.app, task_id, choice, asked.body["words"], check)
+    return asking.answered(desk.app, task, choice)
+
+
+def undo(desk: Desk, asked: Asked) -> Document:
+    task_id = desk.task(asked.task).id
+    return asking.undone(asking.undo(desk.app, task_id, cascade=asked.body["cascade"]))
+
+
+def cancel_task(desk: Desk, asked: Asked) -> Document:
+    task = desk.task(asked.task)
+    run = desk.app.store.run(task.run_id)
+    left = asking.cancel(desk.app, run, task.id, within=WITHIN)
+    return asking.cancelled(desk.app, run, task.id, left)
+
+
+def cancel_run(desk: Desk, asked: Asked) -> Document:
+    run = desk.run(asked.run)
+    left = asking.cancel(desk.app, run, within=WITHIN)
+    return asking.cancelled(desk.app, run, "", left)
+
+
+def go(desk: Desk, asked: Asked) -> Document:
+    run = desk.run(asked.run)
+    asking.go(desk.app, run, asked.body["words"])
+    return asking.run_answered(desk.app, run)

@@ -1,0 +1,219 @@
+"""What is folded from the journal, a stretch at a time: burn-down, and what was survived."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from yaoki.ports import Entry
+
+PAGE = 2_000
+# About a second of work on a small machine; the next request goes on from there.
+ENTRIES_PER_LOOK = 40_000
+RECENT_KEPT = 100
+
+
+class Fold(Protocol):
+    EVENTS: ClassVar[tuple[str, ...]]
+
+    def add(self, entry: Entry) -> None: ...
+
+
+Held = TypeVar("Held", bound=Fold)
+Read = Callable[[tuple[str, ...], int, int], Sequence[Entry]]
+
+
+class Folds(Generic[Held]):
+    """A fold that follows the journal: each look goes on where the last one stopped."""
+
+    def __init__(self, fold: Held, read: Read) -> None:
+        self._fold, self._read = fold, read
+        self._turn = threading.Lock()
+        self._after = 0
+
+    def look(self, end: int) -> tuple[Held, bool, int]:
+        """The fold, whether it has seen everything up to `end`, and how far it has."""
+        with self._turn:
+            for _ in range(ENTRIES_PER_LOOK // PAGE):
+                page = self._read(self._fold.EVENTS, self._after, PAGE)
+                for entry in page:
+                    self._fold.add(entry)
+                self._after = page[-1].seq if page else self._after
+                if len(page) < PAGE:
+                    self._after = max(self._after, end)
+                    return self._fold, True, self._after
+            return self._fold, False, self._after
+
+
+class Point(NamedTuple):
+    """How a run stood at one instant."""
+
+    at: datetime
+    total: int
+    done: int
+    escalated: int
+    cancelled: int
+    open: int
+    cost: float | None
+    tokens: int | None
+    agent_runs: int
+
+
+# What an event makes of a task, as far as a burn-down cares.
+BECOMES = {
+    "TASK_SUBMITTED": "OPEN",
+    "TASK_LANDED": "DONE",
+    "ESCALATE_DECISION": "ESCALATED",
+    "TASK_UNDONE": "ESCALATED",
+    "TASK_CANCELLED": "CANCELLED",
+    "TASK_REPLACED": "REPLACED",
+    "TASK_UNLANDED": "OPEN",
+    "RERUN_GRANTED": "OPEN",
+}
+
+
+@dataclass(slots=True)
+class Burndown:
+    """One point per change; also when each task last landed."""
+
+    EVENTS: ClassVar[tuple[str, ...]] = (
+        *BECOMES,
+        "TASKS_PLANNED",
+        "ESCALATION_ANSWERED",
+        "AGENT_FINISHED",
+    )
+    states: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    landed: dict[str, datetime] = field(default_factory=dict)
+    points: list[Point] = field(default_factory=list)
+    cost: float | None = None
+    tokens: int | None = None
+    agent_runs: int = 0
+
+    def add(self, entry: Entry) -> None:
+        if entry.event == "AGENT_FINISHED":
+            self._spent(entry.data["exit"])
+        else:
+            self._moved(entry.task_id, self._becomes(entry))
+        if entry.event == "TASK_LANDED" or self._planned(entry):
+            self.landed[entry.task_id] = entry.at
+        self._mark(entry.at)
+
+    def _becomes(self, entry: Entry) -> str:
+        if self._planned(entry):
+            return "DONE"
+        if entry.event == "ESCALATION_ANSWERED":
+            return "CANCELLED" if entry.data.get("choice") == "abort" else "OPEN"
+        return BECOMES.get(entry.event, self.states.get(entry.task_id, "OPEN"))
+
+    @staticmethod
+    def _planned(entry: Entry) -> bool:
+        """A person filled it; an agent's plan lands like other work."""
+        return entry.event == "TASKS_PLANNED" and bool(entry.data.get("by"))
+
+    def _moved(self, task_id: str, state: str) -> None:
+        if not task_id:
+            return
+        before = self.states.get(task_id)
+        if before is not None:
+            self.counts[before] -= 1
+        self.states[task_id] = state
+        self.counts[state] += 1
+
+    def _spent(self, exit_: Any) -> None:
+        """Nothing told is unknown, and stays so until somebody tells."""
+        self.agent_runs += 1
+        if exit_.get("cost") is not None:
+            self.cost = round((self.cost or 0.0) + exit_["cost"], 6)
+        if exit_.get("tokens") is not None:
+            self.tokens = (self.tokens or 0) + exit_["tokens"]
+
+    def _mark(self, at: datetime) -> None:
+        count = self.counts
+        total = len(self.states) - count["REPLACED"]
+        open_ = count["OPEN"] + count["ESCALATED"]
+        point = Point(
+            at,
+            total,
+            count["DONE"],
+            count["ESCALATED"],
+            count["CANCELLED"],
+            open_,
+            self.cost,
+            self.tokens,
+            self.agent_runs,
+        )
+        if self.points and self.points[-1].at == at:
+            self.points[-1] = point
+        else:
+            self.points.append(point)
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """Evenly over the changes; the first and the last are always there."""
+    if len(points) <= most:
+        return list(points)
+    step = (len(points) - 1) / (most - 1)
+    return [points[round(n * step)] for n in range(most)]
+
+
+@dataclass(slots=True)
+class Reliability:
+    """What went wrong around the work, and did no harm."""
+
+    EVENTS: ClassVar[tuple[str, ...]] = (
+        "LEASE_EXPIRED",
+        "RESULT_REFUSED",
+        "DEAD_LETTERED",
+        "RECONCILED",
+        "LAND_REFUSED",
+        "SNAPSHOT_RESTORE",
+        "RETRY_DECISION",
+        "ATTEMPT_STARTED",
+        "TASK_LANDED",
+        "CHECKOUT_CHANGED",
+    )
+    ORDINARY: ClassVar[frozenset[str]] = frozenset({"ATTEMPT_STARTED", "TASK_LANDED"})
+    counts: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    reconciled: Counter[str] = field(default_factory=Counter)
+    holders: set[str] = field(default_factory=set)
+    lost: int = 0
+    since: datetime | None = None
+    recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=RECENT_KEPT))
+
+    def add(self, entry: Entry) -> None:
+        self.since = self.since or entry.at
+        if entry.event == "RETRY_DECISION":
+            if (entry.data.get("failure") or {}).get("kind") != "LOST":
+                return
+            self.lost += 1
+        self.counts[entry.event] += 1
+        if entry.event == "LEASE_EXPIRED":
+            self.holders.add(str(entry.data.get("holder", "")))
+        elif entry.event == "RESULT_REFUSED":
+            self.refused[str(entry.data.get("refused") or "STALE")] += 1
+        elif entry.event == "RECONCILED":
+            self.reconciled[str(entry.data.get("mismatch", "mismatch"))] += 1
+        if entry.event not in self.ORDINARY:
+            self.recent.append(entry)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        count = self.counts
+        return {
+            "kills_survived": len(self.holders),
+            "leases_expired": count["LEASE_EXPIRED"],
+            "results_refused": count["RESULT_REFUSED"],
+            "attempts_lost": self.lost,
+            "dead_letters": count["DEAD_LETTERED"],
+            "reconciled": count["RECONCILED"],
+            "landings_verified_again": count["LAND_REFUSED"],
+            "snapshots_restored": count["SNAPSHOT_RESTORE"],
+            "landings": count["TASK_LANDED"],
+            "attempts": count["ATTEMPT_STARTED"],
+        }

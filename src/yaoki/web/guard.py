@@ -1,0 +1,160 @@
+"""The door: who asks, from where, and what they may; every answer gets the strict headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, LINK, Passes
+from yaoki.web.place import Place
+from yaoki.web.refusals import Turned, refusal
+
+API = "/api/"
+ENTER = "/enter"
+SAFE = frozenset({"GET", "HEAD"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; font-src 'self'; worker-src 'self'; base-uri 'none';"
+    " form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Around the whole application; what it turns away reaches nothing else."""
+
+    def __init__(
+        self, app: ASGIApp, place: Place, passes: Passes, now: Callable[[], datetime]
+    ) -> None:
+        self._app, self._place, self._passes, self._now = app, place, passes, now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        strict = _strictly(send)
+        try:
+            answer = self._admitted(scope)
+        except Turned as turned:
+            answer = as_response(*refusal(turned))
+        await (answer or self._app)(scope, receive, strict)
+
+    def _admitted(self, scope: Scope) -> Response | None:
+        """Nothing when it may pass; `may` then says what its holder is allowed."""
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        self._check_origin(scope["method"], headers)
+        if scope["path"] == ENTER:
+            return self._entered(scope)
+        if scope["path"].startswith(API):
+            may = self._may(headers)
+            if scope["method"] not in SAFE and may != ACT:
+                raise Turned(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
+            scope.setdefault("state", {})["may"] = may
+        return None
+
+    def _check_host(self, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._place.answers_to(hosts[0]):
+            raise Turned(
+                421,
+                "WRONG_HOST",
+                f"this server does not answer to {', '.join(hosts)[:80]!r}",
+                hint="open the link that yaoki ui printed",
+            )
+
+    def _check_origin(self, method: str, headers: Headers) -> None:
+        """A page of somebody else may neither act nor listen, whatever cookie its browser has."""
+        own = {f"{scheme}://{headers['host']}" for scheme in ("http", "https")}
+        origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "")
+        foreign = any(origin not in own for origin in origins)
+        unsaid = method not in SAFE and not origins and "authorization" not in headers
+        embedded = site == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
+        if foreign or unsaid or embedded:
+            told = ", ".join(origins)[:80] or site or "nowhere"
+            raise Turned(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
+
+    def _may(self, headers: Headers) -> str:
+        given = headers.get("authorization", "")
+        if given:
+            scheme, _, token = given.partition(" ")
+            may = self._passes.read(LINK, token.strip(), self._now())
+            may = may if scheme.lower() == "bearer" else ""
+        else:
+            given = self._cookie(headers)
+            may = self._passes.read(COOKIE, given, self._now())
+        if may:
+            return may
+        code = "WRONG_TOKEN" if given else "NO_TOKEN"
+        words = "the token is wrong or too old" if given else "a token is needed"
+        raise Turned(401, code, words, hint="open the link that yaoki ui prints")
+
+    def _cookie(self, headers: Headers) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")[:8192]).get(self._cookie_name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    @property
+    def _cookie_name(self) -> str:
+        """Cookies do not tell ports apart, so the name does."""
+        return f"yaoki-{self._place.port}"
+
+    def _entered(self, scope: Scope) -> Response:
+        """The pass of a link becomes a cookie; what the browser keeps is the address without."""
+        from starlette.requests import Request
+
+        if scope["method"] not in SAFE:
+            raise Turned(405, "BAD_METHOD", "only GET enters")
+        now = self._now()
+        may = self._passes.read(LINK, Request(scope).query_params.get("token", ""), now)
+        if not may:
+            hint = "links hold for a day; a new one: yaoki ui"
+            raise Turned(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
+        answer = RedirectResponse("/", status_code=303)
+        answer.set_cookie(
+            self._cookie_name,
+            self._passes.make(COOKIE, may, now),
+            max_age=int(COOKIE_HOLDS.total_seconds()),
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    def forgotten(self) -> Response:
+        answer = Response(status_code=204)
+        answer.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
+        return answer
+
+
+def _strictly(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return sent
+
+
+def as_response(status: int, document: Mapping[str, Any]) -> Response:
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return Response(body, status, headers, media_type="application/json")

@@ -1,0 +1,46 @@
+// Questions to the server.  Every refusal becomes an Refusal with the sentence that people see.
+
+const BASE = "/api/v1";
+
+export class Refusal extends Error {
+  constructor(status, told) {
+    super(told.sentence || `HTTP ${status}`);
+    this.status = status;
+    this.code = told.code || "";
+    this.hint = told.hint || "";
+    this.defects = told.defects || [];
+  }
+}
+
+export function address(path, query = {}) {
+  const held = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== "" && value !== null && value !== undefined) held.set(name, value);
+  }
+  const words = held.toString();
+  return BASE + path + (words ? `?${words}` : "");
+}
+
+export function get(path, query, signal) {
+  return ask(address(path, query), { signal });
+}
+
+export function post(path, body = {}) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(address(path), { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function ask(url, options) {
+  let answer;
+  try {
+    answer = await fetch(url, { credentials: "same-origin", cache: "no-store", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, { code: "AWAY" });
+  }
+  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  const told = await answer.json().then((held) => held.error, () => ({}));
+  const refusal = new Refusal(answer.status, told || {});
+  if (answer.status === 401) window.dispatchEvent(new CustomEvent("yaoki:locked"));
+  throw refusal;
+}

@@ -1,0 +1,136 @@
+// Documents of the server, asked for again when the journal says that they are old.
+// Nothing is derived here a second time: the page shows what the server says.
+
+import { useEffect, useRef, useState } from "./vendor/preact.js";
+import { get } from "./api.js";
+import { onConnection, onEntries } from "./live.js";
+
+const GAP_MS = 300;
+const FOLD_MS = 100;
+// The server must have time for its work: a document that takes long is asked for less often.
+const REST = 5;
+const CLOCK_REST = 20;
+
+/** Does an entry of this run make the document old? */
+export const ofRun = (run) => (entry) => entry.run === run;
+export const ofTask = (task) => (entry) => entry.task === task || entry.subtask === task;
+export const always = () => true;
+export const never = () => false;
+
+// After these somebody may be asked, or no longer; anything else changes no question.
+const ASKING = /^(ESCALAT|RUN_|RERUN_|CANCEL|TASK_(CANCELLED|REPLACED|BLOCKED|REVIVED|LANDED|UNDONE)|UNDO|DEAD|BUDGET|FINAL|PHASE_|RECOVERY)/;
+export const asking = (entry) => ASKING.test(entry.event);
+
+/**
+ * { held, error, reload }.  What was shown stays until the new answer is there.
+ * `old(entry)` says which entries matter; `every` asks again after so many seconds, while seen;
+ * `later` lets others go first, by so many milliseconds.
+ */
+export function useDocument(path, query = {}, { old = never, every = 0, later = 0 } = {}) {
+  const key = path && JSON.stringify([path, query]);
+  const [answer, setAnswer] = useState({ key: null, held: null, error: null });
+  const asker = useRef(null);
+  useEffect(() => {
+    if (!path) return undefined;
+    const made = new Asker(path, query, old, (told) => setAnswer({ key, ...told }));
+    asker.current = made;
+    made.start(every, later);
+    return () => made.stop();
+  }, [key, every]);
+  const mine = answer.key === key;
+  return {
+    held: mine ? answer.held : null,
+    error: mine ? answer.error : null,
+    reload: () => asker.current?.ask(),
+  };
+}
+
+class Asker {
+  constructor(path, query, old, told) {
+    Object.assign(this, { path, query, old, told, held: null });
+    this.cost = 0;
+    this.abort = new AbortController();
+  }
+
+  start(every, later) {
+    if (later) this.soon(later);
+    else this.ask();
+    this.ends = [
+      onEntries((entries) => entries.some(this.old) && this.soon()),
+      onConnection(({ state }) => this.connected(state)),
+    ];
+    if (every) this.clock = setInterval(() => document.hidden || this.resting() || this.ask(), every * 1000);
+  }
+
+  stop() {
+    this.abort.abort();
+    this.ends?.forEach((end) => end());
+    clearInterval(this.clock);
+    clearTimeout(this.timer);
+  }
+
+  connected(state) {
+    if (state === "live" && this.was === "lost") this.soon();
+    this.was = state;
+  }
+
+  resting() {
+    return performance.now() - this.last < CLOCK_REST * this.cost;
+  }
+
+  soon(gap = Math.max(GAP_MS, REST * this.cost)) {
+    this.timer ||= setTimeout(() => this.ask(), gap);
+  }
+
+  async ask() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (this.asking) {
+      this.again = true;
+      return;
+    }
+    this.asking = true;
+    const began = performance.now();
+    await this.answered();
+    this.last = performance.now();
+    this.cost = this.last - began;
+    this.asking = false;
+    if (this.again) this.soon();
+    this.again = false;
+  }
+
+  async answered() {
+    try {
+      this.held = await get(this.path, this.query, this.abort.signal);
+      this.told({ held: this.held, error: null });
+      // Folds over a long journal go on with the next question.
+      if (this.held.complete === false) this.soon(FOLD_MS);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!error.status && error.code !== "AWAY") throw error;
+      this.told({ held: this.held, error });
+    }
+  }
+}
+
+/** Draws again every `seconds`: countdowns and ages change without an event. */
+export function useTick(seconds) {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const clock = setInterval(() => document.hidden || draw((n) => n + 1), seconds * 1000);
+    return () => clearInterval(clock);
+  }, [seconds]);
+}
+
+/** The size of an element, as it changes. */
+export function useSize() {
+  const ref = useRef(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useEffect(() => {
+    if (!ref.current) return undefined;
+    const watch = new ResizeObserver(([{ contentRect: { width, height } }]) => setSize({ width, height }));
+    watch.observe(ref.current);
+    return () => watch.disconnect();
+  }, []);
+  return [ref, size];
+}

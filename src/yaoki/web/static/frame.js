@@ -1,0 +1,97 @@
+// The frame: where one can go, whether what is shown is fresh, and how it looks.
+
+import { html, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
+import { ago } from "./amounts.js";
+import { asking, useDocument, useTick } from "./documents.js";
+import { dress, keep, kept, THEMES } from "./kept.js";
+import { PLACES } from "./keys.js";
+import { live, onConnection } from "./live.js";
+import { useRoute } from "./routes.js";
+import { mayAct, session } from "./session.js";
+import { language, LANGUAGES, speak, t } from "./words.js";
+import { Empty } from "./parts/bits.js";
+import { Journal } from "./views/journal.js";
+import { Needs } from "./views/needs.js";
+import { Run } from "./views/run.js";
+import { Runs } from "./views/runs.js";
+import { Limits, Prompts, Reliability, Settings, Workers } from "./views/small.js";
+import { Task } from "./views/task.js";
+
+const VIEWS = { needs: Needs, runs: Runs, run: Run, task: Task, journal: Journal, workers: Workers, limits: Limits, prompts: Prompts, reliability: Reliability, settings: Settings };
+const NAV = [["needs", "#/needs"], ["run", "#/run/-"], ["runs", "#/runs"], ["journal", "#/journal"], ["workers", "#/workers"], ["limits", "#/limits"], ["prompts", "#/prompts"], ["reliability", "#/reliability"], ["settings", "#/settings"]];
+
+export function Frame() {
+  const route = useRoute();
+  const main = useRef(null);
+  const needs = useDocument("/needs-you", {}, { old: asking, every: 30, later: route.view === "needs" ? 0 : 700 });
+  const asks = needs.held?.total || 0;
+  const View = VIEWS[route.view];
+  useEffect(() => {
+    document.title = `${asks ? `(${asks}) ` : ""}${t(`nav.${route.view}`, {})} · ${session.repository} · yaoki`;
+  }, [asks, route.view]);
+  const place = `${route.view}/${route.parts[0] || ""}`;
+  const was = useRef(place);
+  useEffect(() => {
+    // Who cannot see it hears where they are; the first view is announced by the browser.
+    if (was.current !== place) main.current.focus({ preventScroll: true });
+    main.current.scrollTop = 0;
+    was.current = place;
+  }, [place]);
+  return html`<a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current.focus())}>${t("skip")}</a>
+    <div class="frame">
+      <header class="top"><a class="brand" href="#/needs"><img src="/static/favicon.svg" alt="" width="22" height="22" /><b>yaoki</b></a>
+        <span class="repository" title=${session.folder}>${session.repository}</span>
+        ${!mayAct() && html`<span class="tag">${t("read.only")}</span>`}<${Connection} /><${Looks} /></header>
+      <nav class="side" aria-label=${t("nav")}>${NAV.map(([name, to]) => html`<a href=${to} aria-current=${current(route, name)}>${t(`nav.${name}`)}${name === "needs" && asks > 0 && html` <span class="tally">${asks}</span>`}</a>`)}</nav>
+      <main id="main" class="view" ref=${main} tabindex="-1"><${Guarded} key=${route.view}>${View ? html`<${View} parts=${route.parts} query=${route.query} />` : html`<${Empty} title=${t("nowhere")} />`}<//></main>
+    </div><${Help} />`;
+}
+
+function current(route, name) {
+  return name === route.view || (name === "run" && route.view === "task") ? "page" : undefined;
+}
+
+/** A mistake of ours in one view leaves the others usable, and is said. */
+function Guarded({ children }) {
+  const [error, again] = useErrorBoundary((failed) => console.error(failed));
+  if (!error) return children;
+  return html`<div class="wrong" role="alert"><strong>${t("page.wrong")}</strong><pre>${String(error.message || error)}</pre><button type="button" onClick=${again}>${t("try.again")}</button></div>`;
+}
+
+function Connection() {
+  const [, draw] = useState(0);
+  useTick(1);
+  useEffect(() => onConnection(() => draw((n) => n + 1)), []);
+  const seen = new Date(live.lastSeen + live.skew).toISOString();
+  const words = { live: t("live"), connecting: t("connecting"), lost: t("lost", { ago: live.lastSeen ? ago(seen) : "–" }) }[live.state];
+  return html`<span class="connection" data-connection=${live.state} title=${t("entry.n", { n: live.cursor })}><svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">${live.state === "live" ? html`<circle cx="5" cy="5" r="4" />` : html`<path d="M1 1l8 8M9 1l-8 8" />`}</svg>${words}</span>`;
+}
+
+function Looks() {
+  const [theme, setTheme] = useState(kept("theme") || "auto");
+  const dressed = (event) => {
+    keep("theme", event.target.value);
+    setTheme(dress(event.target.value));
+  };
+  const spoken = async (event) => {
+    keep("language", event.target.value);
+    await speak(event.target.value);
+    window.dispatchEvent(new CustomEvent("yaoki:language"));
+  };
+  return html`<span class="looks"><select aria-label=${t("theme")} value=${theme} onChange=${dressed}>${THEMES.map((name) => html`<option value=${name}>${t(`theme.${name}`)}</option>`)}</select>
+    <select aria-label=${t("language")} value=${language} onChange=${spoken}>${Object.entries(LANGUAGES).map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select>
+    <button type="button" class="quiet" aria-label=${t("help.title")} onClick=${() => window.dispatchEvent(new CustomEvent("yaoki:help"))}>?</button></span>`;
+}
+
+function Help() {
+  const ref = useRef(null);
+  useEffect(() => {
+    const open = () => ref.current.open || ref.current.showModal();
+    window.addEventListener("yaoki:help", open);
+    return () => window.removeEventListener("yaoki:help", open);
+  }, []);
+  const rows = [...PLACES.map(([letter, , key]) => [`g ${letter}`, t(key)]), ["j k", t("help.move")], ["Enter", t("help.open")], ["/", t("help.filter")], ["Esc", t("help.leave")], ["?", t("help.title")]];
+  return html`<dialog ref=${ref} class="dialog" aria-labelledby="help-title"><h2 id="help-title">${t("help.title")}</h2>
+    <dl class="keys">${rows.map(([keys, words]) => html`<div><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd></div>`)}</dl><p class="hush">${t("help.graph")}</p>
+    <form method="dialog" onSubmit=${(event) => (event.preventDefault(), ref.current.close())}><button class="main">${t("close")}</button></form></dialog>`;
+}

@@ -1,0 +1,140 @@
+// The graph on a canvas: only what is in sight, with as much as can be read at this size.
+
+import { SHAPES } from "../parts/shapes.js";
+import { named } from "../words.js";
+
+const PATHS = Object.fromEntries(Object.entries(SHAPES).map(([state, shape]) => [state, Object.fromEntries(Object.entries(shape).map(([part, d]) => [part, new Path2D(d)]))]));
+const COLOURS = ["ground", "surface", "ink", "hush", "line", "edge", "accent", ...Object.keys(SHAPES).map((state) => `state-${state.toLowerCase()}`)];
+
+export function colours() {
+  const style = getComputedStyle(document.documentElement);
+  return { ...Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])), font: getComputedStyle(document.body).fontFamily };
+}
+
+/** `view` is { x, y, scale }: where the top left of the window is, in the graph's own measure. */
+export function draw(canvas, graph, view, marked, paint) {
+  const ratio = window.devicePixelRatio || 1;
+  const pen = canvas.getContext("2d");
+  const { width, height } = canvas;
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.fillStyle = paint.ground;
+  pen.fillRect(0, 0, width, height);
+  const scale = view.scale * ratio;
+  pen.setTransform(scale, 0, 0, scale, -view.x * scale, -view.y * scale);
+  const sight = { left: view.x, top: view.y, right: view.x + width / scale, bottom: view.y + height / scale };
+  edges(pen, graph, sight, marked, paint, view.scale);
+  for (const box of graph.boxes) if (meets(box, sight)) boxed(pen, box, view.scale, marked, paint);
+}
+
+function meets(box, { left, top, right, bottom }) {
+  return box.x < right && box.x + box.width > left && box.y < bottom && box.y + box.height > top;
+}
+
+function edges(pen, graph, sight, marked, paint, scale) {
+  const plain = new Path2D();
+  const strong = new Path2D();
+  for (const edge of graph.edges) {
+    const [from, to] = [graph.byKey.get(edge.from), graph.byKey.get(edge.to)];
+    const top = Math.min(from.y, to.y);
+    if (from.x > sight.right || to.x + to.width < sight.left || top > sight.bottom || Math.max(from.y, to.y) + to.height < sight.top) continue;
+    curve(marked.near?.has(edge.from) && marked.near.has(edge.to) ? strong : plain, from, to);
+  }
+  pen.lineWidth = Math.max(0.6, 0.8 / scale);
+  pen.strokeStyle = paint.edge;
+  // Where thousands of lines would be a grey field, each is fainter.
+  pen.globalAlpha = (marked.near ? 0.25 : 1) * Math.max(0.18, Math.min(0.9, 260 / graph.edges.length + 0.1));
+  pen.stroke(plain);
+  pen.globalAlpha = 1;
+  pen.lineWidth = Math.max(1.2, 1.6 / scale);
+  pen.strokeStyle = paint.accent;
+  pen.stroke(strong);
+}
+
+function curve(path, from, to) {
+  const [x, y, end, down] = [from.x + from.width, from.y + from.height / 2, to.x, to.y + to.height / 2];
+  const bend = Math.max(18, Math.min(80, Math.abs(end - x) / 2));
+  path.moveTo(x, y);
+  path.bezierCurveTo(x + bend, y, end - bend, down, end, down);
+}
+
+function boxed(pen, box, scale, marked, paint) {
+  const colour = paint[`state-${box.state.toLowerCase()}`];
+  const dim = (marked.near && !marked.near.has(box.key)) || (marked.found && !marked.found.has(box.key));
+  pen.globalAlpha = dim ? 0.22 : 1;
+  pen.fillStyle = paint.surface;
+  pen.strokeStyle = colour;
+  pen.lineWidth = marked.key === box.key ? 2.4 : 1;
+  pen.beginPath();
+  pen.roundRect(box.x, box.y, box.width, box.height, 4);
+  pen.fill();
+  pen.stroke();
+  if (!box.single) counted(pen, box, paint);
+  const size = Math.min(12, box.height - 8);
+  mark(pen, box, size, colour, paint);
+  if (scale * size > 4) written(pen, box, size, paint);
+  pen.globalAlpha = 1;
+}
+
+/** A folded box shows its parts as a bar along its foot. */
+function counted(pen, box, paint) {
+  let x = box.x + 1;
+  for (const [state, n] of Object.entries(box.counts)) {
+    const width = ((box.width - 2) * n) / box.nodes.length;
+    pen.fillStyle = paint[`state-${state.toLowerCase()}`];
+    pen.fillRect(x, box.y + box.height - 4, width, 3);
+    x += width;
+  }
+}
+
+function mark(pen, box, size, colour, paint) {
+  const parts = PATHS[box.state] || PATHS.WAITING;
+  pen.save();
+  pen.translate(box.x + 5, box.y + (box.height - size) / 2 - (box.single ? 0 : 2));
+  pen.scale(size / 16, size / 16);
+  pen.lineWidth = 2;
+  [pen.fillStyle, pen.strokeStyle] = [colour, colour];
+  if (parts.solid) pen.fill(parts.solid);
+  if (parts.line) pen.stroke(parts.line);
+  pen.strokeStyle = paint.surface;
+  if (parts.cut) pen.stroke(parts.cut);
+  pen.restore();
+}
+
+function written(pen, box, size, paint) {
+  pen.fillStyle = paint.ink;
+  pen.font = `${size}px ${paint.font}`;
+  pen.textBaseline = "middle";
+  const tries = box.single && box.single.attempt > 1 ? ` ${box.single.attempt}×` : "";
+  const many = box.single ? "" : ` ${box.nodes.length}`;
+  const room = box.width - size - 14;
+  const words = (box.name || named("state", box.state)) + many;
+  const right = tries ? pen.measureText(tries).width : 0;
+  const y = box.y + box.height / 2 + (box.single ? 0.5 : -1.5);
+  pen.fillText(fitted(pen, words, room - right, box), box.x + size + 9, y);
+  if (!tries) return;
+  pen.fillStyle = paint.hush;
+  pen.fillText(tries, box.x + box.width - right - 4, y);
+}
+
+/** Names of one plan often begin alike and end differently, so both ends are kept. */
+function shortened(words, kept) {
+  const tail = Math.floor(kept / 3);
+  return `${words.slice(0, kept - tail)}…${tail ? words.slice(-tail) : ""}`;
+}
+
+/** Measured once per name and room. */
+function fitted(pen, words, room, box) {
+  if (box.fitted?.words === words && box.fitted.room === room) return box.fitted.text;
+  let text = words;
+  if (pen.measureText(text).width > room) {
+    let [low, high] = [0, words.length];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (pen.measureText(shortened(words, middle)).width <= room) low = middle;
+      else high = middle - 1;
+    }
+    text = shortened(words, low);
+  }
+  box.fitted = { words, room, text };
+  return text;
+}

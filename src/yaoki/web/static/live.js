@@ -1,0 +1,156 @@
+// The stream of the journal: one connection for the page, each entry once and in order.
+// Coming back is done here and not left to EventSource: it gives up for good when the server
+// answers with an error, and it cannot tell how long nothing was heard.
+
+import { address } from "./api.js";
+
+const SILENT_MS = 25_000; // the server beats every 10 s
+const WAITS_MS = [300, 700, 1_500, 3_000, 5_000, 10_000];
+
+const heard = new Set();
+const watched = new Set();
+let source = null;
+let tries = 0;
+let timer = 0;
+
+export const live = { state: "connecting", cursor: 0, lastSeen: 0, skew: 0, entries: 0 };
+
+/** Called with an array of entries, at most a few times a second. */
+export function onEntries(listener) {
+  heard.add(listener);
+  return () => heard.delete(listener);
+}
+
+/** Called when the connection changes, and at each beat. */
+export function onConnection(listener) {
+  watched.add(listener);
+  return () => watched.delete(listener);
+}
+
+export function follow(cursor, now) {
+  live.cursor = cursor;
+  seen(now);
+  connect();
+}
+
+/** The server's clock; countdowns must not trust the browser's. */
+export function serverNow() {
+  return Date.now() + live.skew;
+}
+
+function seen(now) {
+  live.lastSeen = Date.now();
+  if (now) live.skew = Date.parse(now) - Date.now();
+  clearTimeout(timer);
+  timer = setTimeout(lost, SILENT_MS);
+}
+
+async function connect() {
+  clearTimeout(timer);
+  if (document.hidden && (await crowded())) return rest();
+  hold();
+  source?.close();
+  source = new EventSource(address("/events", { after: live.cursor }));
+  source.addEventListener("hello", (event) => hello(JSON.parse(event.data)));
+  source.addEventListener("journal", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("beat", (event) => beat(JSON.parse(event.data)));
+  source.addEventListener("gone", lost);
+  source.onerror = lost;
+  timer = setTimeout(lost, SILENT_MS);
+}
+
+function hello(told) {
+  // Behind what we have seen: another store stands there now.
+  if (told.cursor < live.cursor) return window.location.reload();
+  tries = 0;
+  seen(told.now);
+  change("live");
+}
+
+function beat(told) {
+  seen(told.now);
+  tell();
+}
+
+function lost(event) {
+  source?.close();
+  clearTimeout(timer);
+  timer = setTimeout(connect, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)]);
+  tries += 1;
+  // A 401 shows only in an answer that we can read, and a replaced store only by its cursor.
+  if (tries % 3 === 0 || event?.type === "gone") look();
+  change("lost");
+}
+
+async function look() {
+  const answer = await fetch(address("/session"), { cache: "no-store" }).catch(() => null);
+  if (answer?.status === 401) window.dispatchEvent(new CustomEvent("yaoki:locked"));
+  if (!answer?.ok) return;
+  const session = await answer.json();
+  if (session.cursor < live.cursor) window.location.reload();
+}
+
+function change(state) {
+  live.state = state;
+  tell();
+}
+
+function tell() {
+  for (const listener of [...watched]) listener(live);
+}
+
+// ---------------------------------------------------------------- many windows
+
+// A browser opens six connections to one server for all its windows together: those in the
+// background must not take them all.  They come back, from their cursor, when they are looked at.
+const STREAMS_MAX = 3;
+const LOCK = "yaoki.stream";
+let release = null;
+
+function hold() {
+  if (release) return;
+  navigator.locks?.request(LOCK, { mode: "shared" }, () => new Promise((resolve) => (release = resolve)));
+}
+
+async function crowded() {
+  const all = await navigator.locks?.query();
+  return (all?.held || []).filter((lock) => lock.name === LOCK).length >= STREAMS_MAX;
+}
+
+function rest() {
+  source?.close();
+  source = null;
+  clearTimeout(timer);
+  release?.();
+  release = null;
+  change("connecting");
+}
+
+document.addEventListener("visibilitychange", async () => {
+  if (!document.hidden && !source) connect();
+  if (document.hidden && source && (await crowded())) rest();
+});
+
+// ---------------------------------------------------------------- entries, in handfuls
+
+let handful = [];
+let pouring = 0;
+
+function take(entry) {
+  if (entry.seq <= live.cursor) return;
+  live.cursor = entry.seq;
+  live.entries += 1;
+  seen();
+  handful.push(entry);
+  pouring ||= setTimeout(pour, 120);
+}
+
+function pour() {
+  const entries = handful;
+  handful = [];
+  pouring = 0;
+  for (const listener of [...heard]) listener(entries);
+}
+
+window.addEventListener("pagehide", () => source?.close());
+window.addEventListener("pageshow", (event) => event.persisted && connect());

@@ -1,0 +1,59 @@
+// The page: who asks, the frame around the views, and what is told without being looked at.
+
+import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { get } from "./api.js";
+import { dress, kept } from "./kept.js";
+import { listen } from "./keys.js";
+import { follow, onEntries } from "./live.js";
+import { session } from "./session.js";
+import { language, speak, t } from "./words.js";
+import { Command } from "./parts/bits.js";
+import { Frame } from "./frame.js";
+import { announce } from "./announce.js";
+
+const place = document.getElementById("page");
+let drawn = 0;
+
+async function start() {
+  dress(kept("theme"));
+  const chosen = kept("language");
+  const spoken = chosen && speak(chosen);
+  try {
+    Object.assign(session, await get("/session"));
+  } catch (error) {
+    await (spoken || speak(navigator.language.slice(0, 2)));
+    return render(error.status === 401 ? html`<${Door} />` : html`<${Away} error=${error} />`, place);
+  }
+  await (spoken || speak(session.language));
+  follow(session.cursor, session.now);
+  announce();
+  // The first run may begin while the page is open.
+  onEntries(() => (session.has_store = true));
+  listen(() => window.dispatchEvent(new CustomEvent("yaoki:help")));
+  return show();
+}
+
+function show() {
+  // Another language draws everything anew.
+  drawn += 1;
+  render(html`<${Frame} key=${`${language}${drawn}`} />`, place);
+}
+
+/** Without a token there is nothing to show but the way in. */
+function Door() {
+  return html`<main class="door"><img src="/static/favicon.svg" alt="" width="56" height="56" /><h1>yaoki</h1><p>${t("door.words")}</p><${Command} text="yaoki ui" /><p class="hush">${t("door.why")}</p></main>`;
+}
+
+function Away({ error }) {
+  const [left, setLeft] = useState(3);
+  useEffect(() => {
+    const clock = setTimeout(() => (left > 1 ? setLeft(left - 1) : window.location.reload()), 1000);
+    return () => clearTimeout(clock);
+  }, [left]);
+  return html`<main class="door" role="alert"><h1>yaoki</h1><p>${error.code === "AWAY" ? t("away") : error.message}</p>${error.hint && html`<${Command} text=${error.hint} />`}<p class="hush">${t("again.in", { n: left })}</p></main>`;
+}
+
+window.addEventListener("yaoki:locked", () => render(html`<${Door} />`, place));
+window.addEventListener("yaoki:language", show);
+
+start();

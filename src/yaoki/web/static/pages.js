@@ -1,0 +1,112 @@
+// A list in pages, by cursor: read on as it is scrolled, what is out of sight is forgotten,
+// and what is in sight is asked for again when the journal says it is old.
+
+import { useEffect, useMemo, useState } from "./vendor/preact.js";
+import { get } from "./api.js";
+import { onEntries } from "./live.js";
+
+const PAGES_KEPT = 12;
+const GAP_MS = 500;
+
+/** { rows, first, ended, error, sight, fresh }; a forgotten row is null until it is read again. */
+export function usePages(path, query, field, old) {
+  const key = JSON.stringify([path, query]);
+  const [state, setState] = useState({ rows: [], first: null, ended: false, error: null });
+  const pages = useMemo(() => new Pages(path, query, field, setState), [key]);
+  useEffect(() => {
+    pages.next();
+    const end = old && onEntries((entries) => entries.some(old) && pages.stale());
+    return () => (end?.(), pages.stop());
+  }, [pages]);
+  return { ...(state.of === pages || !state.of ? state : { rows: [], first: null, ended: false, error: null }), sight: pages.sight };
+}
+
+class Pages {
+  constructor(path, query, field, told) {
+    Object.assign(this, { path, query, field, told, pages: [], cursor: "", ended: false, first: null, span: [0, 0], gap: GAP_MS });
+    this.abort = new AbortController();
+    this.sight = (first, last) => {
+      this.span = [first, last];
+      this.look();
+    };
+  }
+
+  stop() {
+    this.abort.abort();
+    clearTimeout(this.timer);
+  }
+
+  stale() {
+    this.timer ||= setTimeout(() => this.again(), this.gap);
+  }
+
+  async next() {
+    if (this.asking || this.ended) return;
+    await this.once(async () => {
+      const page = { cursor: this.cursor, rows: [], from: this.count };
+      await this.read(page);
+      this.pages.push(page);
+      this.cursor = page.next;
+      this.ended = !page.next;
+    });
+    // A page may be short, or empty while a filter looks on.
+    if (!this.ended && !this.error && this.count < this.span[1] + 20) setTimeout(() => this.next(), 0);
+  }
+
+  /** Rows in sight that were forgotten are read again; far ones are forgotten. */
+  look() {
+    const [first, last] = this.span;
+    if (last >= this.count - 20) this.next();
+    const gone = this.pages.find((page) => !page.rows && page.from < last && page.from + page.count > first);
+    if (gone && !this.asking) this.once(() => this.read(gone)).then(() => this.look());
+    const far = this.pages.filter((page) => page.rows && (page.from > last + 1000 || page.from + page.count < first - 1000));
+    if (this.pages.filter((page) => page.rows).length > PAGES_KEPT) for (const page of far) page.rows = null;
+  }
+
+  async again() {
+    const [first, last] = this.span;
+    const seen = this.pages.filter((page) => page.from < last && page.from + page.count > first);
+    const began = performance.now();
+    await this.once(async () => {
+      for (const page of seen.length ? seen : this.pages.slice(0, 1)) await this.read(page);
+      const end = this.pages[this.pages.length - 1];
+      if (end) [this.cursor, this.ended] = [end.next, !end.next];
+    });
+    this.timer = 0;
+    this.gap = Math.max(GAP_MS, 5 * (performance.now() - began));
+    if (this.pages.length === 0) this.next();
+    else this.look();
+  }
+
+  async read(page) {
+    const held = await get(this.path, { ...this.query, cursor: page.cursor }, this.abort.signal);
+    if (page.cursor === "") this.first = held;
+    Object.assign(page, { rows: held[this.field], count: held[this.field].length, next: held.next_cursor });
+  }
+
+  async once(act) {
+    this.asking = true;
+    try {
+      await act();
+      this.error = null;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!("code" in error)) throw error;
+      this.error = error;
+    } finally {
+      this.asking = false;
+    }
+    this.tell();
+  }
+
+  get count() {
+    return this.pages.reduce((sum, page) => sum + page.count, 0);
+  }
+
+  tell() {
+    let from = 0;
+    for (const page of this.pages) [page.from, from] = [from, from + page.count];
+    const rows = this.pages.flatMap((page) => page.rows || new Array(page.count).fill(null));
+    this.told({ of: this, rows, first: this.first, ended: this.ended, error: this.error });
+  }
+}

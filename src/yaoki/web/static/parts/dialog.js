@@ -1,0 +1,52 @@
+// Questions before something ends, and what came of an action.
+
+import { html, render, useEffect, useRef, useState } from "../vendor/preact.js";
+import { t } from "../words.js";
+import { Command, Wrong } from "./bits.js";
+
+/** Resolves with true only when the person says so. */
+export function sure({ title, words, yes }) {
+  return new Promise((resolve) => {
+    const place = document.body.appendChild(document.createElement("div"));
+    const end = (answer) => {
+      render(null, place);
+      place.remove();
+      resolve(answer);
+    };
+    render(html`<${Sure} title=${title} words=${words} yes=${yes} end=${end} />`, place);
+  });
+}
+
+function Sure({ title, words, yes, end }) {
+  const ref = useRef(null);
+  useEffect(() => ref.current.showModal(), []);
+  return html`<dialog ref=${ref} class="dialog" aria-labelledby="sure-title" onCancel=${() => end(false)}>
+    <h2 id="sure-title">${title}</h2>
+    <p>${words}</p>
+    <div class="buttons">
+      <button type="button" autofocus onClick=${() => end(false)}>${t("no.keep")}</button>
+      <button type="button" class="ends" onClick=${() => end(true)}>${yes}</button>
+    </div>
+  </dialog>`;
+}
+
+/** Runs an action once at a time; [act, state] with what came of it. */
+export function useAction() {
+  const [state, setState] = useState({ busy: false, done: null, error: null });
+  const act = async (what) => {
+    setState({ busy: true, done: null, error: null });
+    try {
+      setState({ busy: false, done: await what(), error: null });
+    } catch (error) {
+      if (!("code" in error)) throw error;
+      setState({ busy: false, done: null, error });
+    }
+  };
+  return [act, state];
+}
+
+export function Came({ state, words }) {
+  if (state.error) return html`<${Wrong} error=${state.error} />`;
+  if (!state.done) return null;
+  return html`<p class="came" role="status">${words(state.done)} ${state.done.next && html`<${Command} text=${state.done.next} />`}</p>`;
+}

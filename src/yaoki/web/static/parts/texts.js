@@ -1,0 +1,118 @@
+// Words of agents and tools: logs, prompts, diffs.  Untrusted: text nodes only, bounded.
+
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { get } from "../api.js";
+import { bytes } from "../amounts.js";
+import { t } from "../words.js";
+import { useDocument } from "../documents.js";
+import { Wrong } from "./bits.js";
+
+const PIECE = 16_384;
+const DIFF_BYTES = 65_536;
+const LINES = 400;
+
+// Colours and cursor moves mean nothing here.
+const CONTROLS = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+
+export const plain = (text) => text.replace(/\r\n?/g, "\n").replace(CONTROLS, "");
+
+/** The end of a log, followed while it grows; earlier pieces on request. */
+export function Log({ path, file, growing, fromStart }) {
+  const [held, setHeld] = useState({ text: "", from: 0, until: 0, bytes: 0, error: null, ready: false });
+  const box = useRef(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    let place = null;
+    const more = async () => {
+      const query = place === null ? { file, bytes: PIECE, ...(fromStart ? { from: 0 } : {}) } : { file, from: place, bytes: PIECE };
+      const piece = await get(path, query, abort.signal);
+      const first = place === null;
+      place = piece.until;
+      setHeld((was) => ({ ...joined(first ? null : was, piece), error: null, ready: true }));
+    };
+    const again = () => more().catch((error) => error.name === "AbortError" || setHeld((was) => ({ ...was, error, ready: true })));
+    again();
+    const clock = growing ? setInterval(again, 1_500) : 0;
+    return () => (abort.abort(), clearInterval(clock));
+  }, [path, file, growing]);
+  useEffect(() => {
+    if (growing && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [held.text, growing]);
+  const earlier = async () => {
+    const from = Math.max(0, held.from - PIECE);
+    const piece = await get(path, { file, from, bytes: held.from - from });
+    setHeld((was) => ({ ...was, text: piece.text + was.text, from: piece.from }));
+  };
+  if (held.error && !held.text) return held.error.status === 404 ? html`<p class="hush">${t("log.none")}</p>` : html`<${Wrong} error=${held.error} />`;
+  if (!held.ready) return html`<p class="hush">${t("loading")}</p>`;
+  if (!held.text.trim()) return html`<p class="hush">${t("log.empty")}</p>`;
+  return html`<div class="log">
+    ${held.from > 0 && html`<button type="button" class="quiet" onClick=${earlier}>${t("log.earlier", { size: bytes(held.from) })}</button>`}
+    <pre ref=${box} tabindex="0" aria-label=${t("log.of", { file })}>${plain(held.text)}</pre>
+    ${fromStart && held.until < held.bytes && html`<p class="hush">${t("log.later", { size: bytes(held.bytes - held.until) })}</p>`}
+  </div>`;
+}
+
+// ---------------------------------------------------------------- prompts
+
+const PROMPT_BYTES = 131_072;
+const SECTIONS_MAX = 20;
+
+/** By its sections; open are those that differ from try to try. */
+export function Prompt({ path, again }) {
+  const answer = useDocument(path, { file: "prompt", from: 0, bytes: PROMPT_BYTES });
+  if (answer.error) return html`<${Wrong} error=${answer.error} />`;
+  if (!answer.held) return html`<p class="hush">${t("loading")}</p>`;
+  const parts = sections(plain(answer.held.text));
+  const told = (i) => parts.length < 3 || (i > (again ? 1 : 0) && i < parts.length - 1);
+  return html`<div class="log prompt">${parts.map(([title, body], i) => html`<details open=${told(i)}><summary>${title}</summary><pre tabindex="0">${body}</pre></details>`)}
+    ${answer.held.until < answer.held.bytes && html`<p class="hush">${t("log.later", { size: bytes(answer.held.bytes - answer.held.until) })}</p>`}</div>`;
+}
+
+function sections(text) {
+  const found = [];
+  for (const piece of text.split(/^(?=# )/m)) {
+    const [, title = "", body] = /^(?:# (.*)\n)?([^]*)$/.exec(piece);
+    if (title && found.length < SECTIONS_MAX) found.push([title, body.trim()]);
+    else if (found.length) found[found.length - 1][1] += `\n${piece}`;
+    else found.push(["…", piece.trim()]);
+  }
+  return found;
+}
+
+// ---------------------------------------------------------------- joining
+
+const TEXT_MAX = 1_048_576;
+
+function joined(was, piece) {
+  if (!was) return piece;
+  const text = (was.text + piece.text).slice(-TEXT_MAX);
+  return { ...piece, text, from: was.from };
+}
+
+// ---------------------------------------------------------------- diffs
+
+const KINDS = [["diff ", "file"], ["index ", "meta"], ["--- ", "meta"], ["+++ ", "meta"], ["@@", "hunk"], ["+", "plus"], ["-", "minus"]];
+
+function kind(line) {
+  return KINDS.find(([start]) => line.startsWith(start))?.[1] || "same";
+}
+
+export function Diff({ path, query }) {
+  const answer = useDocument(path, { bytes: DIFF_BYTES, ...query });
+  const [lines, setLines] = useState(LINES);
+  if (answer.error) return answer.error.status === 409 ? html`<p class="hush">${t("diff.none")}</p>` : html`<${Wrong} error=${answer.error} />`;
+  if (!answer.held) return html`<p class="hush">${t("loading")}</p>`;
+  const all = plain(answer.held.diff).split("\n");
+  if (!answer.held.diff.trim()) return html`<p class="hush">${t("diff.none")}</p>`;
+  return html`<div class="diff"><pre tabindex="0" aria-label=${t("diff")}>${all.slice(0, lines).map((line) => html`<span class=${kind(line)}>${named(line)}${"\n"}</span>`)}</pre>
+    ${lines < all.length && html`<button type="button" class="quiet" onClick=${() => setLines(lines * 4)}>${t("diff.more", { n: all.length - lines })}</button>`}
+    ${answer.held.cut && html`<p class="hush">${t("diff.cut", { size: bytes(answer.held.bytes) })}</p>`}
+  </div>`;
+}
+
+/** `diff --git a/x b/x` tells the path twice; once is enough. */
+function named(line) {
+  const found = /^diff --git a\/(.*) b\/\1$/.exec(line);
+  return found ? found[1] : line;
+}

@@ -1,0 +1,14 @@
+// Who looks, and at which repository; set once before the first view is drawn.
+
+export const session = { may: "look", repository: "", version: "", has_store: false, language: "en" };
+
+export const mayAct = () => session.may === "act";
+
+// `-` in an address is the run that was looked at last, until a newer one begins.
+const looked = { run: "", newest: "" };
+
+export function looksAt(run, newest) {
+  Object.assign(looked, { run, newest });
+}
+
+export const lastRun = (newest) => (looked.run && looked.newest === newest ? looked.run : newest);

@@ -1,0 +1,108 @@
+// The journal: filtered, newest first, read on as it is scrolled; a million entries are only pages.
+
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { clock, moment } from "../amounts.js";
+import { useDocument } from "../documents.js";
+import { onEntries } from "../live.js";
+import { Empty, TaskName, Waiting, Wrong } from "../parts/bits.js";
+import { Row, Rows, useNarrow } from "../parts/virtual.js";
+import { usePages } from "../pages.js";
+import { link, refine, toRun } from "../routes.js";
+import { t } from "../words.js";
+
+const PAGE = 200;
+const GROUPS = {
+  attempts: ["ATTEMPT_STARTED", "PROMPT_SENT", "AGENT_FINISHED", "RETRY_DECISION"],
+  checks: ["CHECK_FINISHED", "QUALITY_JUDGMENT"],
+  landings: ["TASK_LANDED", "LAND_REFUSED", "TASK_UNDONE", "RUN_MERGED"],
+  people: ["ESCALATE_DECISION", "ESCALATE_EXECUTED", "ESCALATION_ANSWERED", "RUN_PAUSED", "RUN_RESUMED", "CANCEL_REQUESTED", "TASK_CANCELLED"],
+  recovery: ["LEASE_EXPIRED", "RESULT_REFUSED", "DEAD_LETTERED", "RECONCILED", "RECOVERY_START", "RECOVERY_COMPLETE", "SNAPSHOT_RESTORE", "RERUN_HELD", "RERUN_GRANTED"],
+};
+
+export function Journal({ parts, query }) {
+  if (parts[0]) return html`<${Entry} seq=${parts[0]} />`;
+  const { run = "", task = "", event = "", text = "" } = query;
+  const asked = { run, task, event, text, limit: PAGE };
+  return html`<section aria-labelledby="title" class="column wide fill">
+    <h1 id="title">${t("nav.journal")}</h1>
+    <${Filters} query=${{ run, task, event, text }} />
+    <${List} key=${JSON.stringify(asked)} asked=${asked} />
+  </section>`;
+}
+
+function Filters({ query }) {
+  const [text, setText] = useState(query.text);
+  const timer = useRef(0);
+  const typed = (event) => {
+    const words = event.target.value;
+    setText(words);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => refine({ text: words }), 250);
+  };
+  const chosen = Object.keys(GROUPS).find((name) => GROUPS[name].join(",") === query.event) || "";
+  const pick = (name) => refine({ event: name === chosen ? "" : GROUPS[name].join(",") });
+  const given = ["run", "task", ...(chosen ? [] : ["event"])].filter((name) => query[name]);
+  return html`<div class="filters">
+    <input type="search" placeholder=${t("filter.journal")} aria-label=${t("filter.journal")} value=${text} onInput=${typed} />
+    <div class="toggles" role="group" aria-label=${t("event")}>${Object.keys(GROUPS).map((name) => html`<button type="button" class="toggle" aria-pressed=${name === chosen} onClick=${() => pick(name)}>${t(`events.${name}`)}</button>`)}</div>
+    ${given.map((name) => html`<button type="button" class="toggle" aria-pressed="true" onClick=${() => refine({ [name]: "" })} aria-label=${t("filter.drop", { what: query[name] })}>${t(name)} <span class="code">${query[name]}</span> ×</button>`)}
+  </div>`;
+}
+
+function List({ asked }) {
+  const [turn, setTurn] = useState(0);
+  return html`<${Pages} key=${turn} asked=${asked} again=${() => setTurn(turn + 1)} />`;
+}
+
+function Pages({ asked, again }) {
+  const pages = usePages("/journal", asked, "entries", null);
+  const narrow = useNarrow();
+  const scroller = useRef(null);
+  const [fresh, setFresh] = useState([]);
+  useEffect(() => onEntries((entries) => {
+    const mine = entries.filter((entry) => fits(entry, asked)).reverse();
+    if (mine.length) setFresh((held) => [...mine, ...held]);
+  }), []);
+  // At the top they simply appear; further down they wait until asked for.
+  const atTop = !scroller.current || scroller.current.scrollTop < 40;
+  const known = pages.rows[0]?.seq || pages.first?.cursor || 0;
+  const newer = fresh.filter((entry) => entry.seq > known);
+  const rows = atTop && newer.length < 1000 ? [...newer, ...pages.rows] : pages.rows;
+  if (pages.error) return html`<${Wrong} error=${pages.error} />`;
+  if (!pages.first) return html`<p class="hush" role="status">${t("loading")}</p>`;
+  if (rows.length === 0 && pages.ended) return html`<${Empty} title=${t("journal.none")} words=${t("journal.none.words")} />`;
+  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${again}>${t("newer", { n: newer.length })}</button>`}
+    <${Rows} count=${rows.length} height=${narrow ? 52 : 28} label=${t("nav.journal")} onSight=${pages.sight} scroller=${scroller}
+      head=${html`<${Row} kind="journal-row" cells=${[["num", "#"], ["tm", t("time")], ["rn", t("run")], ["nm", t("task")], ["num at", t("attempt")], ["ev", t("event")], ["why", t("words")]]} />`}
+      draw=${(index) => (rows[index] ? html`<${Row} kind="journal-row" index=${index} cells=${cells(rows[index])} />` : html`<p class="hush">${t("loading")}</p>`)} />`;
+}
+
+function fits(entry, { run, task, event, text }) {
+  return (!run || entry.run === run) && (!task || entry.task === task) && (!event || event.split(",").includes(entry.event)) && (!text || entry.words.toLowerCase().includes(text.toLowerCase()));
+}
+
+function cells(entry) {
+  return [
+    ["num code", html`<a href=${link("journal", [String(entry.seq)])} data-row>${entry.seq}</a>`],
+    ["tm code", html`<time datetime=${entry.at} title=${moment(entry.at)}>${clock(entry.at)}</time>`],
+    ["rn code", html`<a href=${toRun(entry.run)}>${entry.run}</a>`],
+    ["nm", entry.task ? html`<${TaskName} id=${entry.task} name=${entry.name} />` : ""],
+    ["num at", entry.attempt || ""],
+    ["ev code", entry.event],
+    ["why", entry.words],
+  ];
+}
+
+function Entry({ seq }) {
+  const answer = useDocument(`/journal/${seq}`);
+  const entry = answer.held?.entry;
+  return html`<section aria-labelledby="title" class="column wide">
+    <p class="crumbs"><a href=${link("journal")}>${t("nav.journal")}</a></p>
+    <h1 id="title">${entry ? entry.event : t("entry")} <span class="code hush">${seq}</span></h1>
+    <${Waiting} of=${answer} />
+    ${entry && html`<p>${entry.words}</p>
+      <p class="line hush"><time datetime=${entry.at}>${moment(entry.at)}</time> <a href=${toRun(entry.run)} class="code">${entry.run}</a> ${entry.task && html`<${TaskName} id=${entry.task} name=${entry.name} />`} ${entry.attempt ? t("attempt.n", { n: entry.attempt }) : ""}</p>
+      <pre class="data" tabindex="0">${JSON.stringify(entry.data, null, 2)}</pre>
+      <p class="line">${Number(seq) > 1 && html`<a class="button" href=${link("journal", [String(Number(seq) - 1)])}>← ${t("entry.before")}</a>`}<a class="button" href=${link("journal", [String(Number(seq) + 1)])}>${t("entry.after")} →</a></p>`}
+  </section>`;
+}

@@ -1,0 +1,118 @@
+// What needs a person, the oldest first, answered where it stands.
+
+import { html, useState } from "../vendor/preact.js";
+import { post } from "../api.js";
+import { always, asking, useDocument, useTick } from "../documents.js";
+import { Came, sure, useAction } from "../parts/dialog.js";
+import { Command, Empty, RunName, TaskName, Waiting, When } from "../parts/bits.js";
+import { Mark } from "../parts/shapes.js";
+import { mayAct, session } from "../session.js";
+import { named, t } from "../words.js";
+import { RunRows } from "./runs.js";
+
+export function Needs() {
+  const answer = useDocument("/needs-you", {}, { old: asking, every: 15 });
+  useTick(15);
+  const { held } = answer;
+  return html`<section aria-labelledby="title" class="column">
+    <h1 id="title">${t("needs.title")} ${held?.total > 0 && html`<span class="tally">${held.total}</span>`}</h1>
+    <${Waiting} of=${answer} />
+    ${held && held.total === 0 && html`<${Nothing} />`}
+    ${held?.asking.map((asked) => html`<${Asked} key=${asked.task.id + asked.since} asked=${asked} />`)}
+    ${held?.paused.map((paused) => html`<${Paused} key=${paused.run} paused=${paused} />`)}
+    <${Lately} />
+  </section>`;
+}
+
+function Nothing() {
+  if (!session.has_store) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
+  return html`<div class="calm"><${Mark} state="DONE" /><p>${t("needs.none")}</p></div>`;
+}
+
+/** A question and its answers; also part of a task's own page. */
+export function Asked({ asked, alone, here }) {
+  const { task } = asked;
+  const heading = `asks-${task.id}`;
+  return html`<article class="asked" aria-labelledby=${heading} data-task=${task.id}>
+    <header>
+      <span class="asked-mark"><${Mark} state="ESCALATED" /></span>
+      <h2 id=${heading}>${alone ? t("asks") : html`<${TaskName} id=${task.id} name=${task.name} row />`}</h2>
+      <span class="hush">${named("reason", task.reason)} · <${When} at=${asked.since} />${task.attempt > 0 && html` · ${t("attempt.n", { n: task.attempt })}`}</span>
+    </header>
+    ${!alone && !here && html`<p class="hush"><${RunName} run=${asked.run} /> ${asked.goal}</p>`}
+    <p class="question">${task.question}</p>
+    ${asked.failure && !told(asked) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${asked.failure}</p>`}
+    ${asked.blocks > 0 && html`<p class="hush">${t("blocks.n", { n: asked.blocks })}</p>`}
+    <${Answering} asked=${asked} />
+  </article>`;
+}
+
+/** A question of the agent's own is also its failure; once is enough. */
+function told({ task, failure }) {
+  const question = task.question || "";
+  return question.includes(failure) || failure.includes(question.slice(0, 100));
+}
+
+function Answering({ asked }) {
+  const { task, waivable = [] } = asked;
+  const choices = task.choices || [];
+  const [choice, setChoice] = useState("");
+  const [words, setWords] = useState("");
+  const [check, setCheck] = useState(waivable.includes(asked.check) ? asked.check : waivable[0] || "");
+  const [act, came] = useAction();
+  if (choices.length === 0) return null;
+  if (!mayAct()) return html`<p class="hush">${t("look.only")} <${Command} text=${task.next || `yaoki answer ${task.id}`} /></p>`;
+  if (came.done) return html`<${Came} state=${came} words=${() => t("answered", { choice: named("choice", choice) })} />`;
+  const send = async (event) => {
+    event.preventDefault();
+    const question = { title: t("abort.title", { name: task.name }), words: t("abort.words", { n: asked.blocks || 0 }), yes: t("abort.yes") };
+    if (choice === "abort" && !(await sure(question))) return;
+    act(() => post(`/tasks/${task.id}/answer`, bodyOf(choice, words, check)));
+  };
+  return html`<form class="answering" onSubmit=${send}>
+    <fieldset class="choices"><legend class="unseen">${t("answer")}</legend>
+      ${choices.map((name) => html`<label class="choice"><input type="radio" name=${`choice-${task.id}`} value=${name} checked=${choice === name} onChange=${() => setChoice(name)} /><span>${named("choice", name)}</span></label>`)}
+    </fieldset>
+    ${choice && html`<p class="hush choice-words">${named("choice.words", choice)}</p>`}
+    ${choice === "done" && asked.worktree && html`<p><${Command} text=${`cd ${asked.worktree}`} /></p>`}
+    ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
+    ${choice && choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
+    ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${came.busy}>${t(came.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}
+    <${Came} state=${came} words=${() => ""} />
+  </form>`;
+}
+
+function bodyOf(choice, words, check) {
+  const body = { choice };
+  if (words.trim()) body.words = words.trim();
+  if (choice === "waive") body.check = check;
+  return body;
+}
+
+export function Paused({ paused, alone }) {
+  const [act, came] = useAction();
+  const [words, setWords] = useState("");
+  const cancel = async () => {
+    const question = { title: t("cancel.run.title", { run: paused.run }), words: t("cancel.run.words"), yes: t("cancel.run.yes") };
+    if (await sure(question)) act(() => post(`/runs/${paused.run}/cancel`));
+  };
+  return html`<article class="asked" data-run=${paused.run}>
+    <header><span class="asked-mark"><${Mark} state="PAUSED" /></span>
+      <h2>${alone ? t("paused") : html`<a href=${`#/run/${paused.run}`} data-row>${paused.goal}</a>`}</h2>
+      <span class="hush">${t("paused")}</span></header>
+    <p class="question">${paused.paused}</p>
+    ${!mayAct() && html`<p class="hush">${t("look.only")} <${Command} text=${paused.next} /></p>`}
+    ${mayAct() && !came.done && html`<form class="answering" onSubmit=${(event) => (event.preventDefault(), act(() => post(`/runs/${paused.run}/go`, words.trim() ? { words: words.trim() } : {})))}>
+      <label class="field grow"><span>${t("words.record")}</span><textarea rows="1" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>
+      <div class="buttons"><button type="submit" class="main" disabled=${came.busy}>${t("go.on")}</button><button type="button" class="ends" disabled=${came.busy} onClick=${cancel}>${t("cancel.run")}</button></div>
+    </form>`}
+    <${Came} state=${came} words=${() => t("done.sent")} />
+  </article>`;
+}
+
+/** Under the questions: how the newest runs stand. */
+function Lately() {
+  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { old: always });
+  if (!answer.held?.runs.length) return null;
+  return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${answer.held.runs} /></section>`;
+}

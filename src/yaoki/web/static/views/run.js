@@ -1,0 +1,85 @@
+// One run: its head, and below it the overview, the graph, the timeline or the tasks.
+
+import { html, useEffect } from "../vendor/preact.js";
+import { address, post } from "../api.js";
+import { between, money, seconds, short, tokens } from "../amounts.js";
+import { ofRun, useDocument, useTick } from "../documents.js";
+import { Command, Empty, Fact, Progress, Waiting, When } from "../parts/bits.js";
+import { Came, sure, useAction } from "../parts/dialog.js";
+import { State } from "../parts/shapes.js";
+import { toRun } from "../routes.js";
+import { lastRun, looksAt, mayAct } from "../session.js";
+import { t } from "../words.js";
+import { Graph } from "../graph/view.js";
+import { Overview } from "./overview.js";
+import { Tasks } from "./tasks.js";
+import { Timeline } from "./timeline.js";
+
+const TABS = { overview: Overview, graph: Graph, timeline: Timeline, tasks: Tasks };
+
+const begins = (entry) => entry.event === "PLAN_SUBMITTED";
+
+export function Run({ parts, query }) {
+  const given = parts[0] && parts[0] !== "-" ? parts[0] : "";
+  const newest = useDocument("/runs", { limit: 1 }, { old: begins });
+  const first = newest.held?.runs[0]?.run;
+  const run = given || (first && lastRun(first));
+  useEffect(() => run && first && looksAt(run, first), [run, first]);
+  if (!run && newest.held) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
+  if (!run) return html`<${Waiting} of=${newest} />`;
+  return html`<${OneRun} key=${run} run=${run} tab=${parts[1] || "overview"} query=${query} />`;
+}
+
+function OneRun({ run, tab, query }) {
+  const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run) });
+  const { held } = answer;
+  if (!held) return html`<${Waiting} of=${answer} />`;
+  const View = TABS[tab] || Overview;
+  return html`<section aria-labelledby="title" class=${tab === "overview" ? "column wide" : "column wide fill"}>
+    <${Head} held=${held} slim=${tab !== "overview"} />
+    <${Waiting} of=${answer} />
+    <nav class="tabs" aria-label=${t("tabs")}>${Object.keys(TABS).map((name) => html`<a href=${toRun(run, name)} aria-current=${name === tab ? "page" : undefined}>${t(`tab.${name}`)}</a>`)}</nav>
+    <${View} key=${held.revision} run=${held} query=${query} />
+  </section>`;
+}
+
+function Head({ held, slim }) {
+  return html`<header class=${slim ? "run-head slim" : "run-head"}>
+    <h1 id="title">${held.goal}</h1>
+    <div class="line"><${State} state=${held.status} words=${t(`run.${held.status}`)} />
+      <span class="code">${held.run}</span>${held.paused && html`<span>${held.paused}</span>`}
+      ${held.cancel_wanted && held.status !== "CANCELLED" && html`<span>${t("cancel.wanted")}</span>`}
+      <${Actions} held=${held} /></div>
+    <${Progress} counts=${held.counts} blocked=${held.blocked} />
+    ${!slim && html`<${Facts} held=${held} />`}
+  </header>`;
+}
+
+function Facts({ held }) {
+  useTick(5);
+  return html`<dl class="facts">
+    <${Fact} name=${t("since")}><${When} at=${held.created_at} /><//>
+    <${Fact} name=${t("took")}>${seconds(between(held.created_at, held.finished_at))}<//>
+    <${Fact} name=${t("agent.runs")}>${held.agent_runs}<//>
+    <${Fact} name=${t("agent.time")}>${seconds(held.seconds)}<//>
+    <${Fact} name=${t("cost")}>${money(held.cost, held.untold)}<//>
+    <${Fact} name=${t("tokens")}>${tokens(held.tokens, held.untold)}<//>
+    <${Fact} name=${t("side.by.side")}>${held.parallel}<//>
+    <${Fact} name=${t("branch")}><code>${held.run_branch}</code> ← <code>${held.base_branch}</code> <code class="hush">${short(held.base)}</code><//>
+    ${held.next && html`<${Fact} name=${t("next")} wide><${Command} text=${held.next} /><//>`}
+  </dl>`;
+}
+
+function Actions({ held }) {
+  const [act, came] = useAction();
+  const cancel = async () => {
+    const question = { title: t("cancel.run.title", { run: held.run }), words: t("cancel.run.words"), yes: t("cancel.run.yes") };
+    if (await sure(question)) act(() => post(`/runs/${held.run}/cancel`));
+  };
+  return html`<span class="actions">
+    ${mayAct() && held.actions.includes("go") && html`<button type="button" class="main" disabled=${came.busy} onClick=${() => act(() => post(`/runs/${held.run}/go`))}>${t("go.on")}</button>`}
+    ${mayAct() && held.actions.includes("cancel") && html`<button type="button" class="ends" disabled=${came.busy} onClick=${cancel}>${t("cancel.run")}</button>`}
+    <a class="button" href=${address(`/runs/${held.run}/report`, { format: "html" })} download=${`yaoki-${held.run}.html`}>${t("report")}</a>
+    <${Came} state=${came} words=${(done) => t("cancel.came", { n: done.cancelled?.length ?? 0 })} />
+  </span>`;
+}

@@ -1,0 +1,44 @@
+// All runs, the newest first.
+
+import { html, useEffect, useState } from "../vendor/preact.js";
+import { get } from "../api.js";
+import { money, tokens } from "../amounts.js";
+import { always, useDocument } from "../documents.js";
+import { Empty, Progress, Waiting, When } from "../parts/bits.js";
+import { State } from "../parts/shapes.js";
+import { toRun } from "../routes.js";
+import { t } from "../words.js";
+
+const PAGE = 50;
+
+export function Runs() {
+  const answer = useDocument("/runs", { limit: PAGE }, { old: always });
+  const [older, setOlder] = useState({ runs: [], next: null });
+  const first = answer.held;
+  useEffect(() => setOlder((held) => (held.runs.length ? held : { runs: [], next: first?.next_cursor || null })), [first?.next_cursor]);
+  const more = async () => {
+    const page = await get("/runs", { limit: PAGE, cursor: older.next });
+    setOlder({ runs: [...older.runs, ...page.runs], next: page.next_cursor });
+  };
+  return html`<section aria-labelledby="title" class="column wide">
+    <h1 id="title">${t("nav.runs")}</h1>
+    <${Waiting} of=${answer} />
+    ${first && first.runs.length === 0 && html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`}
+    ${first?.runs.length > 0 && html`<${RunRows} runs=${unique([...first.runs, ...older.runs])} />`}
+    ${older.next && html`<button type="button" onClick=${more}>${t("older")}</button>`}
+  </section>`;
+}
+
+function unique(runs) {
+  return [...new Map(runs.map((run) => [run.run, run])).values()];
+}
+
+export function RunRows({ runs }) {
+  return html`<ul class="cards">${runs.map((run) => html`<li class="card" key=${run.run}>
+    <div class="card-head"><${State} state=${run.status} words=${t(`run.${run.status}`)} />
+      <a class="card-name" href=${toRun(run.run)} data-row>${run.goal}</a>
+      <span class="code hush">${run.run}</span></div>
+    <${Progress} counts=${run.counts} />
+    <p class="hush numbers"><span><${When} at=${run.created_at} /></span><span>${t("cost")} ${money(run.cost, run.untold)}</span><span>${t("tokens")} ${tokens(run.tokens, run.untold)}</span>${run.merged && html`<span>${t("merged")}</span>`}</p>
+  </li>`)}</ul>`;
+}

@@ -1,0 +1,28 @@
+// The words of the page: one dictionary per language, the same keys in each.
+
+export const LANGUAGES = { en: "English", ja: "日本語" };
+let words = {};
+export let language = "en";
+
+export async function speak(wanted) {
+  language = wanted in LANGUAGES ? wanted : "en";
+  const answer = await fetch(`/static/words/${language}.json`);
+  words = await answer.json();
+  document.documentElement.lang = language;
+}
+
+/** `t("blocks.n", {n: 2})`; a key with `.one` beside it is used for a single thing. */
+export function t(key, values = {}) {
+  const found = (values.n === 1 && words[`${key}.one`]) || words[key] || key;
+  return found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number(values[name]) : all));
+}
+
+/** Is there a word for it?  Names that only the server knows are shown as they are. */
+export function named(kind, name) {
+  const key = `${kind}.${name}`;
+  return key in words ? words[key] : String(name ?? "");
+}
+
+export function number(value) {
+  return typeof value === "number" ? value.toLocaleString(language) : String(value);
+}

@@ -1,0 +1,73 @@
+"""The examples of docs/guides/python.md, run as they stand, one after the other in one place."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
+# The first try lies and is the only one; after a person's words the next one is honest.
+PLAN = a_plan(
+    {
+        "answer": [writes("answer.txt", "41\n"), writes("answer.txt", "42\n")],
+        "other": [writes("other.txt")],
+    },
+    [
+        {"id": "answer", "checks": ["answer"], "max_iterations": 1},
+        {"id": "other", "checks": ["other"]},
+    ],
+    {"answer": holds("answer.txt", "42"), "other": holds("other.txt")},
+)
+
+
+def example(number: int) -> str:
+    found = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    return str(found[number])
+
+
+def executed(place: Place, number: int) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", example(number)],
+        cwd=place.repo,
+        env=place.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.9")
+def test_a_plan_is_run_followed_and_answered(place: Place) -> None:
+    (place.repo / "plan.yaml").write_text(json.dumps(PLAN))
+
+    first, second = executed(place, 0), executed(place, 1)
+
+    assert "ATTEMPT_STARTED" in first
+    assert re.search(r"^ESCALATED$", first, re.MULTILINE)
+    assert re.search(r"^other DONE [0-9a-f]{12}$", first, re.MULTILINE)
+    assert second.splitlines()[0].startswith("answer ")
+    assert second.splitlines()[-1] == "DONE"
+    stands = place.status()
+    assert place.show(stands["run_branch"], "answer.txt") == "42"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.9")
+def test_a_plan_as_data_is_stored_and_carried_here(place: Place) -> None:
+    said = executed(place, 2).splitlines()
+
+    stands = place.status()
+    assert said[0] == f"{stands['run']} ACTIVE"
+    assert stands["status"] == "DONE"
+    assert said[-1]

@@ -1,0 +1,225 @@
+"""Three machines, one PostgreSQL, one remote: whatever falls, every task lands once.
+
+Twelve tasks, so that two busy cores are enough; `YAOKI_TEST_TASKS=60` asks for more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.machines import Cable, Machine
+from tests.acceptance.place import a_plan, until, waits_for
+from tests.edges.repositories import a_repository, git
+from tests.store.server import Server, binaries, missing
+from yaoki.core.model import RunId, State
+from yaoki.ports import Entry
+from yaoki.store import SqlStore, open_store
+from yaoki.system import SystemClock
+
+TASKS = int(os.environ.get("YAOKI_TEST_TASKS", "12"))
+ATTEMPTS = 12
+BOUND_S = 60 + 3 * TASKS
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """One of its own, because it is restarted."""
+    why = missing() or ("" if binaries() else "there are no binaries of PostgreSQL")
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(why)
+    if why:
+        pytest.skip(why)
+    made = Server.make()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    made = tmp_path / "remote.git"
+    git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path)), str(made))
+    return made
+
+
+def a_file(folder: Path, count: int) -> str:
+    """Each task says in which worktree it began, waits for the word to go, and writes its file."""
+    began = {"run": ["sh", "-c", f"pwd >> {folder}/began"]}
+    acts = {
+        f"t{n}": [began, waits_for(folder / "go"), {"write": {f"f{n}": f"{n}\n"}}]
+        for n in range(count)
+    }
+    script = {name: [held] * ATTEMPTS for name, held in acts.items()}
+    tasks = [{"id": name, "checks": ["there"]} for name in script]
+    file = folder / "plan.json"
+    file.write_text(json.dumps(a_plan(script, tasks, {"there": {"run": ["true"]}})))
+    return str(file)
+
+
+class Story:
+    """What the journal tells, read as any other machine would."""
+
+    def __init__(self, store: SqlStore, run: str) -> None:
+        self._store, self._run = store, RunId(run)
+
+    def told(self, event: str) -> list[Entry]:
+        after, found = 0, list[Entry]()
+        while page := self._store.journal(run_id=self._run, after=after):
+            found += [entry for entry in page if entry.event == event]
+            after = page[-1].seq
+        return found
+
+    def by(self, event: str, pid: int) -> list[Entry]:
+        """Told of a worker, by the number of its process."""
+        return [e for e in self.told(event) if e.data["holder"].split(":")[1] == str(pid)]
+
+    def done(self) -> bool:
+        rows = self._store.rows(self._run)
+        return bool(rows) and all(row.state is State.DONE for row in rows)
+
+    def audit(self) -> list[str]:
+        return self._store.audit(self._run)
+
+
+def submitted(machine: Machine, plan: str) -> str:
+    code, said = machine.say("plan", "submit", plan, "--json")
+    assert code == 0, said
+    return str(json.loads(said)["run"])
+
+
+def begun(folder: Path, machine: Machine) -> bool:
+    file = folder / "began"
+    return file.exists() and str(machine.home) in file.read_text()
+
+
+def refs(bare: Path) -> set[str]:
+    return set(git(bare, "for-each-ref", "--format=%(refname)").splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.timeout(60 + 2 * BOUND_S)
+@pytest.mark.spec("13.1", "13.3", "11.1", "11.2", "11.3", "3.4", "0.2", "0.3")
+def test_one_killed_one_cut_off_the_server_restarted_and_every_task_lands_once(
+    tmp_path: Path, bare: Path, server: Server
+) -> None:
+    with Cable(server.url) as cable:
+        stores = {"cut": cable.url, "killed": server.url, "whole": server.url}
+        machines = [Machine(tmp_path / name, bare, url) for name, url in stores.items()]
+        try:
+            run = submitted(machines[-1], a_file(tmp_path, TASKS))
+            with closing(open_store(server.url, SystemClock(), create=False)) as store:
+                carried(tmp_path, bare, server, cable, machines, Story(store, run))
+        finally:
+            for machine in machines:
+                machine.kill()
+
+
+def carried(
+    folder: Path,
+    bare: Path,
+    server: Server,
+    cable: Cable,
+    machines: list[Machine],
+    story: Story,
+) -> None:
+    # One after the other with more slots each: on one computer they share its limit.
+    pids = []
+    for machine, slots in zip(machines, (1, 2, 3), strict=True):
+        pids.append(machine.serve(slots).pid)
+        until(lambda m=machine: begun(folder, m), "its agent is at work")  # type: ignore[misc]
+    theirs = {entry.task_id for entry in story.by("TASK_CLAIMED", pids[0])}
+
+    cable.cut()
+    machines[1].kill()
+    server.restart()
+    machines[1].serve(2)
+    (folder / "go").touch()
+    kept = [f"refs/yaoki/work/{task}/1" for task in theirs]
+    until(lambda: set(kept) & refs(bare), "an agent that was cut off has ended")
+    until(lambda: story.by("LEASE_EXPIRED", pids[0]), "its lease ran out", BOUND_S)
+    cable.mend()
+    until(lambda: story.by("RESULT_REFUSED", pids[0]), "its late result is refused", BOUND_S)
+    until(story.done, "every task is done", BOUND_S)
+    ended = [end for machine in machines for end in machine.stop()]
+
+    run = str(story.told("PLAN_SUBMITTED")[0].run_id)
+    assert [code for code, _ in ended] == [0] * 3, "\n".join(said for _, said in ended)
+    assert not [said for _, said in ended if "Traceback" in said]
+    tasks = {f"{run}-{n}" for n in range(1, TASKS + 1)}
+    trailer = "--format=%(trailers:key=Yaoki-Task,valueonly)"
+    steps = git(bare, "log", "--first-parent", trailer, f"main..yaoki/{run}").split()
+    assert Counter(steps) == Counter(tasks)
+    assert Counter(e.task_id for e in story.told("TASK_LANDED")) == Counter(tasks)
+    names = git(bare, "ls-tree", "-r", "--name-only", f"yaoki/{run}").splitlines()
+    assert {f"f{n}" for n in range(TASKS)} <= set(names)
+    assert set(kept) & refs(bare), "what the cut-off agent made is not lost"
+    assert story.told("ESCALATE_DECISION") == []
+    assert story.audit() == []
+    assert git(bare, "fsck", "--no-dangling") == ""
+
+
+# ------------------------------------------------------------------ the remote is away
+
+
+@pytest.fixture
+def alone(tmp_path: Path, bare: Path) -> Iterator[Machine]:
+    """One machine with the remote; its store is a file beside all clones."""
+    made = Machine(tmp_path / "alone", bare, str(tmp_path / "state.db"))
+    yield made
+    made.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("13.3", "4.8", "0.5", "0.2")
+def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
+    tmp_path: Path, bare: Path, alone: Machine
+) -> None:
+    """It goes away while agents work, and stays away for longer than any fault is retried."""
+    away = bare.with_name("away.git")
+    run = alone.start("run", a_file(tmp_path, 3), "--parallel", "2")
+    alone.workers.append(run)
+    until(lambda: begun(tmp_path, alone), "an agent is at work")
+    bare.rename(away)
+    (tmp_path / "go").touch()
+
+    words = "the remote origin cannot be used"
+    until(lambda: words in alone.say("why", "t0")[1], "why says what it waits for")
+    doctor = alone.say("doctor")
+    away.rename(bare)
+    told, _ = run.communicate(timeout=90)
+    alone.workers.clear()
+
+    assert doctor[0] == 1
+    lines = [" ".join(line.split()) for line in doctor[1].splitlines()]
+    assert [line for line in lines if line.startswith(f"BAD remote {words}")]
+    assert lines[-1] == "next: git ls-remote origin"
+    assert "their branches are at the remote, which does not answer" in doctor[1]
+    assert run.returncode == 0, told
+    events = json.loads(alone.say("trace", "--json")[1])["entries"]
+    assert not [e for e in events if e["event"] in ("ESCALATE_DECISION", "RETRY_DECISION")]
+    steps = git(bare, "log", "--first-parent", "--format=%s", f"main..yaoki/{events[0]['run']}")
+    assert len(steps.splitlines()) == 3
+
+
+@pytest.mark.spec("13.1")
+def test_a_clone_that_only_looks_at_a_store_elsewhere_stays_clean(
+    tmp_path: Path, bare: Path, alone: Machine
+) -> None:
+    run = submitted(alone, a_file(tmp_path, 1))
+    other = Machine(tmp_path / "other", bare, str(tmp_path / "state.db"))
+
+    code, said = other.say("status", run)
+
+    assert code == 0, said
+    assert (other.repo / ".yaoki" / ".gitignore").exists()
+    assert git(other.repo, "status", "--porcelain") == "?? yaoki.toml"

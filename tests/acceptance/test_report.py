@@ -1,0 +1,284 @@
+"""`yaoki report` and `yaoki verify`: what a run came to, and a receipt that git alone confirms."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Completed, Place, a_plan, holds, writes
+
+pytestmark = pytest.mark.acceptance
+
+SECRET = "correct-horse-battery"
+HOSTILE = '<script>alert("x")</script> | [x](javascript:y) `z` & token ' + SECRET
+TESTS = """\
+import unittest
+
+
+class It(unittest.TestCase):
+    def test_old(self):
+        self.fail("it never worked")
+"""
+
+
+def told(cost: float, session: str) -> dict[str, Any]:
+    """The last line of an agent that tells what it used, in the words of a known one."""
+    usage = {"input_tokens": 60, "output_tokens": 40}
+    result = {"type": "result", "subtype": "success", "result": "ok", "usage": usage}
+    return {"say": json.dumps({**result, "total_cost_usd": cost, "session_id": session})}
+
+
+def a_full_plan(place: Place) -> dict[str, Any]:
+    """One of everything: a lie and its cure, a flaky check, a red base, a question, who waits."""
+    (place.repo / "test_it.py").write_text(TESTS)
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "red")
+    once = place.folder / "once"
+    checks = {
+        **{name: holds(f"{name}.txt") for name in ("lie", "quiet", "ask", "after")},
+        "shaky": {"shell": f"test -e {once} || {{ touch {once}; exit 1; }}"},
+        "guard": {
+            "run": ["python3", "-m", "unittest", "-q", "test_it"],
+            "pattern": "test-failed",
+            "baseline": "known",
+        },
+    }
+    script = {
+        "lie": [[told(0.25, "talk-1")], [*writes("lie.txt"), told(0.5, "talk-1")]],
+        "quiet": [writes("quiet.txt")],
+        "ask": [[*writes("half.txt"), {"ask": HOSTILE}]],
+        "after": [writes("after.txt")],
+    }
+    tasks = [
+        {"id": "lie", "checks": ["lie", "shaky"]},
+        {"id": "quiet", "checks": ["quiet", "guard"]},
+        {"id": "ask", "checks": ["ask"]},
+        {"id": "after", "checks": ["after"], "needs": ["ask"]},
+    ]
+    return a_plan(script, tasks, checks, goal=HOSTILE)
+
+
+def carried(place: Place, plan: dict[str, Any]) -> Completed:
+    return place.yaoki("run", place.plan(plan), "--quiet")
+
+
+class Page(HTMLParser):
+    """The tags of a page, whatever it tries to load, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2")
+def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: Place) -> None:
+    place.env["MY_TOKEN"] = SECRET
+    done = carried(place, a_full_plan(place))
+    assert done.code == 4, done.out + done.err
+    run = place.status()["run"]
+    assert f"yaoki report {run}" in done.out
+
+    document = place.yaoki("report", "--format", "json").document
+    markdown = place.yaoki("report", run).out
+    written = place.yaoki("report", "-o", str(place.folder / "report.html"))
+    html = (place.folder / "report.html").read_text()
+
+    numbers, tasks = document["numbers"], {task["name"]: task for task in document["tasks"]}
+    assert (document["schema"], document["run"]["status"]) == (1, "ESCALATED")
+    counted = [numbers[name] for name in ("tasks", "done", "asking", "blocked", "retries")]
+    assert counted == [4, 2, 1, 1, 1]
+    # Two of the four runs of agents told what they cost: the sum is a lower bound, and says so.
+    assert (numbers["cost"], numbers["cost_untold"], numbers["agent_runs"]) == (0.75, 2, 4)
+    assert (numbers["tokens"], numbers["tokens_untold"]) == (200, 2)
+    tries = [(t["session"], t["cost"], t["tokens"]) for t in tasks["lie"]["attempts"]]
+    assert tries == [("talk-1", 0.25, 100), ("talk-1", 0.5, 100)]
+    assert [t["cost"] for t in tasks["quiet"]["attempts"]] == [None], "unknown, never zero"
+    assert [(one["kind"], one["pattern"]) for one in document["retries"]] == [
+        ("INCOMPLETE", "no-change")
+    ]
+    assert [(one["check"], one["tasks"]) for one in document["flaky"]] == [("shaky", ["lie"])]
+    assert [one["check"] for one in document["red_before"]] == ["guard"]
+    assert "test_old" in document["red_before"][0]["failures"]
+    proof = tasks["lie"]["proof"]
+    assert proof["tree"] == place.git("rev-parse", f"{proof['commit']}^{{tree}}")
+    outcomes = [(c["check"], c["outcome"], c["exit_code"]) for c in proof["checks"]]
+    assert outcomes == [("lie", "PASSED", 0), ("shaky", "FLAKY", 1)]
+    (asked,) = document["asking"]
+    task = tasks["ask"]["id"]
+    assert [one["command"].split()[:4] for one in asked["answers"]][-1] == [
+        *("yaoki", "answer", task, "abort")
+    ]
+    (kept,) = document["kept"]["work"]
+    assert place.git("show", f"{kept['commit']}:half.txt") == "good"
+    time = document["time"]
+    assert all(time[name] > 0 for name in ("wall_s", "agent_s", "checks_s"))
+    assert set(time["waiting"]) == {"turn_s", "retry_s", "person_s"}
+
+    assert written.out.splitlines()[-1] == f"next: yaoki answer {task}"
+    for text in (markdown, html):
+        for words in ("talk-1", "at least $0.75", "unknown", "shaky", "test_old", task, "after"):
+            assert words in text, words
+    for text in (json.dumps(document), markdown, html):
+        assert SECRET not in text
+        assert "masked" in text
+    assert markdown.count("<script") == markdown.count("\\<script") > 0
+    assert "[x](javascript" not in markdown
+
+
+@pytest.mark.spec("12.1", "14.4")
+def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> None:
+    """Whatever agents and plans wrote is text there; its policy allows its own style alone."""
+    carried(place, a_full_plan(place))
+
+    html = place.yaoki("report", "--format", "html").out
+    page = Page(html)
+
+    assert not {"script", "img", "iframe", "object", "form", "base"}.intersection(page.tags)
+    assert '<script>alert("x")</script>' in page.text
+    held = dict(page.attributes)
+    assert held["href"] == "data:,", "the only address in it is empty"
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
+    policy = next(v for n, v in page.attributes if n == "content" and "default-src" in v)
+    sheet = html.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in sheet
+    assert "@import" not in sheet
+    seal = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{seal}';" in policy
+    # The verdict stands before the numbers, those before the tasks, those before the proof.
+    order = [page.text.index(w) for w in ("The run needs you", "added up", "Tasks", "Proof")]
+    assert order == sorted(order)
+
+
+def a_receipt(place: Place, name: str = "receipt.json") -> Path:
+    file = place.folder / name
+    done = place.yaoki("report", "--receipt", str(file))
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == f"next: yaoki verify {file}"
+    return file
+
+
+def lines(done: Completed) -> dict[str, bool | None]:
+    return {line["name"]: line["ok"] for line in done.document["lines"]}
+
+
+@pytest.mark.spec("12.1", "0.1", "0.3", "9.6")
+def test_a_receipt_is_confirmed_by_git_alone_even_in_a_bare_clone(place: Place) -> None:
+    """Groups, work without a change, an undone landing, the proof of the whole, a merge."""
+    plan = a_plan(
+        {n: [writes(f"{n}.txt")] for n in ("a", "b", "one", "two")} | {"idle": [["claim_done"]]},
+        [
+            {"id": "one", "checks": ["one"]},
+            {
+                "id": "pair",
+                "kind": "group",
+                "checks": ["a"],
+                "needs": ["one"],
+                "tasks": [{"id": n, "goal": f"Do {n}.", "checks": [n]} for n in "ab"],
+            },
+            {"id": "idle", "checks": ["one"], "needs": ["pair"]},
+            {"id": "two", "checks": ["two"], "needs": ["idle"]},
+        ],
+        {n: holds(f"{n}.txt") for n in ("a", "b", "one", "two")},
+        done_when=["a", "two"],
+    )
+    assert carried(place, plan).code == 0
+    assert place.yaoki("undo", "two").code == 0
+    assert place.yaoki("retry", "two", "Once more.").code == 0
+    assert place.yaoki("resume", "--quiet").code == 0
+    assert place.yaoki("merge", "--into", "kept").code == 0
+    file = a_receipt(place)
+    receipt = json.loads(file.read_text())
+    how = {part["name"]: part["how"] for part in receipt["landed"]}
+    assert (how["a"], how["pair"], how["idle"]) == ("IN_GROUP", "LANDED", "UNCHANGED")
+    assert "UNDONE" in [step["what"] for step in receipt["line"]]
+
+    here = place.yaoki("verify", str(file), "--json")
+    clone = place.folder / "clone.git"
+    place.git("clone", "-q", "--bare", ".", str(clone))
+    subprocess.run(["git", "branch", "-qD", receipt["run_branch"]], cwd=clone, check=True)
+    there = place.yaoki("verify", str(file), "--json", "--repo", str(clone), cwd=place.folder)
+    named = place.yaoki("verify", str(file), "--ref", "kept")
+    behind = place.yaoki("verify", str(file), "--ref", "main")
+
+    assert (here.code, here.document["verified"]) == (0, True), here.out
+    assert lines(here)["outputs"] is True
+    assert (there.code, lines(there)["ref"], lines(there)["outputs"]) == (0, True, None), there.out
+    assert not (clone / ".yaoki").exists(), "looking makes nothing"
+    assert (named.code, behind.code) == (0, 1)
+    assert "main does not hold" in behind.out
+    # By hand, as the reference tells it.
+    body = b"".join(line for n, line in enumerate(file.read_bytes().splitlines(True)) if n != 1)
+    assert hashlib.sha256(body).hexdigest() == receipt["digest"]
+    chain = ("log", "--first-parent", "--reverse", "--format=%H %T")
+    line = place.git(*chain, f"{receipt['base']['commit']}..{receipt['head']['commit']}")
+    assert line.splitlines() == [f"{step['commit']} {step['tree']}" for step in receipt["line"]]
+
+
+@pytest.mark.spec("12.1", "0.6")
+def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+    )
+    assert carried(place, plan).code == 0
+    file = a_receipt(place)
+    same = a_receipt(place, "again.json")
+    assert file.read_bytes() == same.read_bytes(), "the same run, the same receipt"
+
+    same.write_text(file.read_text().replace('"exit_code": 0', '"exit_code": 1'))
+    changed = place.yaoki("verify", str(same))
+    receipt = json.loads(file.read_text())
+    branch, head = receipt["run_branch"], receipt["head"]["commit"]
+    place.git("branch", "-f", branch, receipt["base"]["commit"])
+    moved = place.yaoki("verify", str(file))
+    place.git("branch", "-f", branch, head)
+    output = next(o for c in receipt["landed"][0]["checks"] for o in c["outputs"])
+    (place.repo / ".yaoki" / output["file"]).write_text("All good!\n")
+    rewritten = place.yaoki("verify", str(file))
+    none = place.yaoki("verify", place.plan(plan))
+    missing = place.yaoki("verify", "nowhere.json")
+
+    assert (changed.code, moved.code, rewritten.code, none.code) == (1, 1, 1, 1)
+    assert "landed 1: one" in changed.out
+    assert f"refs/heads/{branch} does not hold {head}" in moved.out
+    assert output["file"] in rewritten.out
+    assert "this is no receipt" in none.out
+    assert missing.code == 2
+
+
+@pytest.mark.spec("12.1", "0.6")
+def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+    )
+    assert carried(place, plan).code == 0
+    place.git("branch", "-qD", place.status()["run_branch"])
+
+    told_ = place.yaoki("report", "--json")
+    refused = place.yaoki("report", "--receipt", str(place.folder / "r.json"))
+    nowhere = place.yaoki("report", "-o", str(place.folder / "no" / "r.md"))
+    unknown = place.yaoki("report", "zzzzzzzz")
+
+    assert told_.code == 0, told_.err
+    assert told_.document["receipt"] is None
+    assert "is gone" in told_.document["warnings"][0]
+    assert (refused.code, "is gone" in refused.err) == (6, True)
+    assert not (place.folder / "r.json").exists()
+    assert (nowhere.code, "mkdir -p" in nowhere.err) == (6, True)
+    assert unknown.code == 6
