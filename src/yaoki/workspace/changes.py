@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yaoki.core.change import Change
+from yaoki.workspace.content import raw_between
 from yaoki.workspace.git import Git
 
 FILES_MAX = 1_000
@@ -29,8 +30,7 @@ def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
 
 
 def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
-    out = git.run("diff-tree", "-r", "-z", "--no-renames", "--full-index", old, new, "--").out
-    fields = out.split(b"\0")
+    fields = raw_between(git, old, new).split(b"\0")
     for head, name in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old_sha, new_sha, _ = head.decode("ascii").lstrip(":").split(" ")
         before = old_sha if old_mode in REGULAR else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from yaoki.workspace.git import Git, Site
 
 GITLINK = "160000"
 NESTING_MAX = 8
+FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +134,24 @@ class Content:
         """In what two trees or commits differ."""
         if old == new:
             return ()
-        done = self._git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new)
-        return parse_raw(done.out)
+        return parse_raw(raw_between(self._git, old, new))
 
     def _count(self, tree: str) -> int:
         """How many files a tree holds."""
         return self._git.run("ls-tree", "-r", "-z", "--name-only", tree).out.count(b"\0")
+
+
+def raw_between(git: Git, old: str, new: str) -> bytes:
+    """The same two commits are asked for more than once, and they never change; a name may."""
+    fixed = FULL.fullmatch(old) and FULL.fullmatch(new)
+    return _kept_raw(git, old, new) if fixed else _raw(git, old, new)
+
+
+def _raw(git: Git, old: str, new: str) -> bytes:
+    return git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new, "--").out
+
+
+_kept_raw = lru_cache(maxsize=4)(_raw)
 
 
 def parse_raw(out: bytes) -> tuple[Change, ...]:

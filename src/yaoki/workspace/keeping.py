@@ -172,6 +172,8 @@ class Keeping:
     def _free_ref(self, task: Task, commit: str, why: str) -> str:
         """The first name that is free, or whose commit this one contains: none is overwritten."""
         first = f"{task.attempt}-{why}" if why else f"{task.attempt}"
+        if self._refs.commits(work_ref(task.id, first))[0] is None:
+            return work_ref(task.id, first)
         taken = {ref.name: ref.commit for ref in self._refs.listed(f"{WORK}/{task.id}")}
         for n in range(1, LABELS_MAX):
             ref = work_ref(task.id, first if n == 1 else f"{first}-{n}")

@@ -9,7 +9,7 @@ from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
 from yaoki.workspace.content import Content, readable
 from yaoki.workspace.keeping import Keeping
-from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref
+from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, task_ref
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 
@@ -39,7 +39,7 @@ class Landing:
         if merged.conflicts:
             return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
         commit = self._proposed(task, merged.tree, onto, work, before)
-        self._put(task, found, commit)
+        self._put(task, found, commit, merged.tree)
         return self._described(commit, merged.tree, onto)
 
     def _proposed(
@@ -57,10 +57,17 @@ class Landing:
         self._refs.set(Move(candidate_ref(task.id), commit), why="yaoki: candidate")
         return commit
 
-    def _put(self, task: Task, found: Worktree, commit: str) -> None:
-        """Checks and late processes may have left files: those are kept before they go."""
+    def _put(self, task: Task, found: Worktree, commit: str, tree: str) -> None:
+        """Checks and late processes may have left files: those are kept before they go.
+
+        A worktree that holds these very files already only has its branch moved.
+        """
         if not self._worktrees.clean(found):
             self._keeping.secure(task, "late")
+        elif (head := self._refs.commits(found.head)[0]) and head.tree == tree and found.on_branch:
+            self._refs.set(Move(task_ref(task.id), commit, head.sha), why="yaoki: candidate")
+            self._worktrees.sweep(found)
+            return
         self._worktrees.put(found, commit)
 
     def _described(self, commit: str, tree: str, onto: Commit) -> Candidate:

@@ -140,9 +140,11 @@ class Refs:
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
 
     def contains(self, ancestor: str, descendant: str) -> bool:
-        """Most often it is the very commit, or the one before it: that is seen at once."""
+        """Most often one is the other, or the one right before it: that is seen at once."""
         if ancestor == descendant or self._parent(ancestor, descendant):
             return True
+        if self._parent(descendant, ancestor):
+            return False
         return self._git.yes("merge-base", "--is-ancestor", ancestor, descendant)
 
     def _parent(self, ancestor: str, descendant: str) -> bool:

@@ -163,6 +163,10 @@ class Worktrees:
         """Make it exactly this commit, on the task's branch; ignored files stay."""
         branch = task_branch(found.task_id)
         self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
+        self.sweep(found)
+
+    def sweep(self, found: Worktree) -> None:
+        """Remove what git does not track, empty folders as well; ignored files stay."""
         self._git.run("clean", "-q", "-ffd", at=found.site)
 
     def settle(self, found: Worktree, commit: str) -> tuple[str, ...]:
