@@ -63,7 +63,8 @@ lock: $(BIN)/uv  ## write the lock files anew from pyproject.toml
 	$(COMPILE) $(LOCK_FLAGS) benchmarks/peers.in -o benchmarks/peers.lock
 	! grep -nE 'https?:|file:|--(extra-)?index|--find-links' requirements*.lock benchmarks/peers.lock
 
-agents: $(AGENTS)/node_modules/.done $(AGENTS)/mini-swe-agent/.done $(AGENTS)/aider/.done  ## install the real agent programs that tests drive
+agents: .venv/.dev  ## install the real agent programs that tests drive
+	$(BIN)/python $(PINS)/install.py $(AGENTS)
 
 bench: $(PEERS)/.done  ## measure against bare limits and other queues; dist/bench.json, .svg
 	mkdir -p dist
@@ -94,18 +95,6 @@ $(BIN)/uv:
 .venv/.dev: $(BIN)/uv requirements-dev.lock pyproject.toml
 	$(SYNC) requirements-dev.lock
 	$(SELF)
-	touch $@
-
-# Without npm these programs are missing, and their tests say so and are skipped.
-$(AGENTS)/node_modules/.done: $(PINS)/package-lock.json $(PINS)/.npmrc | .venv/.dev
-	mkdir -p $(AGENTS)
-	cp $(PINS)/package.json $(PINS)/package-lock.json $(PINS)/.npmrc $(AGENTS)/
-	if command -v npm >/dev/null; then cd $(AGENTS) && npm install --loglevel=error && touch node_modules/.done; \
-		else echo "no npm: claude, codex, gemini, opencode and pi are not tested" >&2; fi
-
-$(AGENTS)/%/.done: $(PINS)/%.lock | .venv/.dev
-	$(BIN)/uv venv -q --clear --python $(BIN)/python $(AGENTS)/$*
-	$(BIN)/uv pip sync -q --python $(AGENTS)/$*/bin/python --require-hashes $<
 	touch $@
 
 # Peers that cannot be installed are shown as missing, so this is no reason to stop.

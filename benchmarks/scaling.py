@@ -56,15 +56,17 @@ def _held_against(what: str, points: dict[int, float]) -> tuple[list[Line], dict
         return [Line("s", what, None, "tasks/s", note="nothing was done in time")], {}
     fit = model.fitted(points, os.cpu_count() or 1)
     foretold = {n: model.rate(fit.best, n) for n in points}
-    between = [n for n in points if n not in (min(points), max(points))]
-    worst = max((max(foretold[n] / points[n], points[n] / foretold[n]) for n in between), default=1)
+    # The points it was made from as well: a rate that falls with more workers fits no such model.
+    worst = max(max(foretold[n] / points[n], points[n] / foretold[n]) for n in points)
     # Whatever number of cores: what only one may do at a time stays.
     store = (1 / fit.narrowest.narrow, 1 / fit.widest.narrow)
     shown = ", ".join(f"{n}: {points[n]:.0f} ({foretold[n]:.0f})" for n in points)
-    note = (
-        f"measured (model): {shown}; this machine ends at {fit.best.limit:.0f}/s, and the store"
-        f" by itself not below {store[0]:.0f}/s"
-    )
+    note = f"measured (model): {shown}; "
+    if worst <= CLOSE:
+        note += f"this machine ends at {fit.best.limit:.0f}/s, the store itself not below"
+        note += f" {store[0]:.0f}/s"
+    else:
+        note += "the model does not fit, so it gives no limit"
     line = Line("s", what, worst, "x", "model", worst, f"<= {CLOSE:g} x off", worst <= CLOSE, note)
     told = {
         "measured": {str(n): rate for n, rate in points.items()},

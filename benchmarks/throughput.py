@@ -16,7 +16,7 @@ from benchmarks.place import Place, python
 from benchmarks.results import Line, Part, at_least
 from benchmarks.rivals import PEERS, WORKERS, Ran, end_to_end, ran
 
-THREADS = 8
+THREADS = 32
 SLOTS = 8
 PEERS_GOAL, BARE_GOAL = 3.0, 0.5
 

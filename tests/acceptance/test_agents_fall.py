@@ -21,7 +21,7 @@ def carried(place: Place, script: dict[str, Any], task: dict[str, Any], **more: 
     checks = more.pop("checks", {"good": holds("a.txt")})
     held = {"id": "a", "checks": list(checks), **task}
     done = place.yaoki("run", place.plan(a_plan(script, [held], checks, **more)))
-    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    entries = place.look("trace", "a", "--json").document["entries"]
     return done.code, place.task("a"), entries
 
 
@@ -61,7 +61,7 @@ def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place)
 
     assert place.yaoki("run", place.plan(plan)).code == 0
 
-    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    entries = place.look("trace", "a", "--json").document["entries"]
     agents = [d["agent"] for d in events(entries, "ATTEMPT_STARTED")]
     assert agents == ["small", "small", "small", "large"]
 
@@ -404,7 +404,7 @@ def test_a_conflict_is_put_before_the_agent_with_its_markers(place: Place) -> No
 
     assert "<<<<<<<" in seen.read_text()
     assert place.show(place.status()["run_branch"], "shared.txt") == "both"
-    entries = place.yaoki("trace", "right", "--json").document["entries"]
+    entries = place.look("trace", "right", "--json").document["entries"]
     assert kinds(entries) == ["CONFLICT"]
     assert "shared.txt" in place.prompt(place.task("right"), 2)
 

@@ -20,7 +20,7 @@ def run(place: Place, check: dict[str, Any], **task: Any) -> tuple[int, list[dic
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", **ONE, **task}], {"c": check})
     done = place.yaoki("run", place.plan(plan))
     assert "Traceback" not in done.out + done.err
-    return done.code, place.yaoki("trace", "a", "--json").document["entries"]
+    return done.code, place.look("trace", "a", "--json").document["entries"]
 
 
 def outcomes(entries: list[dict[str, Any]]) -> list[str]:

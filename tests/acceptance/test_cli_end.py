@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, writes
+from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -213,7 +213,7 @@ def test_a_worktree_is_put_back_to_a_snapshot(place: Place) -> None:
     assert restored.document["restored_files"] == ["a.txt"]
     assert file.read_text() == "first\n"
     assert {work["attempt"] for work in kept} == {1, 2}
-    events = place.yaoki("trace", "task", "--json").document["entries"]
+    events = place.look("trace", "task", "--json").document["entries"]
     assert events[-1]["event"] == "SNAPSHOT_RESTORE"
 
 
@@ -274,9 +274,11 @@ def _sleepers(place: Place) -> list[str]:
 
 
 @pytest.mark.spec("12.4", "12.1", "10.2")
-def test_another_terminal_follows_a_run_to_its_end(place: Place) -> None:
+def test_another_terminal_follows_a_run_to_its_end(place: Place, tmp_path: Path) -> None:
+    marker = tmp_path / "go"
+    acts = [{"say": "thinking"}, *writes("slow.txt"), waits_for(marker), {"say": "ready"}]
     plan = a_plan(
-        {"slow": [[{"say": "thinking"}, *writes("slow.txt"), {"sleep": 2}, {"say": "ready"}]]},
+        {"slow": [acts]},
         [{"id": "slow", "checks": ["a"]}],
         {"a": holds("slow.txt")},
     )
@@ -284,12 +286,17 @@ def test_another_terminal_follows_a_run_to_its_end(place: Place) -> None:
     until(lambda: _working(place, "slow"), "slow works")
 
     following = place.start("logs", "slow", "--follow")
-    watched = place.yaoki("watch")
+    watching = place.start("watch")
+    assert watching.stdout is not None
+    first = watching.stdout.readline()
+    marker.touch()
+    watched, _ = watching.communicate(timeout=30)
     traced = place.yaoki("trace", "slow", "--follow")
     log, _ = following.communicate(timeout=30)
     worker.communicate(timeout=30)
 
-    assert (worker.returncode, watched.code) == (0, 0)
-    assert "landed" in watched.out
+    assert (worker.returncode, watching.returncode) == (0, 0)
+    assert "landed" not in first
+    assert "landed" in watched
     assert "TASK_LANDED" in traced.out
     assert log.splitlines() == ["thinking", "ready"]

@@ -96,7 +96,7 @@ def test_a_kill_counts_no_iteration_twice(place: Place) -> None:
     )
     file = place.plan(plan)
     run = place.start("run", file, "--quiet")
-    until(lambda: "grow-i2" in json.dumps(place.yaoki("status", "--json").out), "the second began")
+    until(lambda: "grow-i2" in place.look("status", "--json").out, "the second began")
     run.kill()
     run.communicate()
 

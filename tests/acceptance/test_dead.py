@@ -36,7 +36,7 @@ def slow_then_quick() -> dict[str, Any]:
 
 def lost(place: Place) -> list[bool]:
     """Every claim of `slow` that was taken back from the dead: was it counted?"""
-    entries = place.yaoki("trace", "slow", "--json").document["entries"]
+    entries = place.look("trace", "slow", "--json").document["entries"]
     return [e["data"]["counted"] for e in entries if e["event"] == "LEASE_EXPIRED"]
 
 
@@ -87,7 +87,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     assert gone_on.code == 0, gone_on.out + gone_on.err
     assert place.task("slow")["state"] == "DONE"
     assert place.yaoki("dead", "--json").document["dead"] == []
-    events = [e["event"] for e in place.yaoki("trace", "slow", "--json").document["entries"]]
+    events = [e["event"] for e in place.look("trace", "slow", "--json").document["entries"]]
     assert events.count("DEAD_LETTERED") == 1
 
 

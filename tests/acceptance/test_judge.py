@@ -36,7 +36,7 @@ def judged(
     )
     plan["agents"]["critic"] = judge
     done = place.yaoki("run", place.plan(plan))
-    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    entries = place.look("trace", "a", "--json").document["entries"]
     return done.code, place.task("a"), entries
 
 
@@ -185,7 +185,7 @@ def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> N
     plan["agents"]["critic"] = critic(PASS)
 
     assert place.yaoki("run", place.plan(plan)).code == 4
-    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    entries = place.look("trace", "a", "--json").document["entries"]
     assert {data["outcome"] for data in found(entries)} == {"PASSED"}
     assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
 
@@ -280,6 +280,6 @@ def test_a_packages_check_sends_work_back_and_lets_it_land(place: Place, tmp_pat
     assert place.yaoki("run", plan, env=env).code == 0
 
     task = place.task("a")
-    entries = place.yaoki("trace", "a", "--json").document["entries"]
+    entries = place.look("trace", "a", "--json").document["entries"]
     assert [data["outcome"] for data in found(entries, "mine")] == ["FAILED", "PASSED"]
     assert f"{task['id']} lacks good" in place.prompt(task, 2)

@@ -164,7 +164,7 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
     assert before == after
     journal = [data["call"] for data in told(place, "RESULT_REFUSED")]
     assert sorted(journal) == sorted(TOOLS - {"ask"}), "one record for each kind of call"
-    assert len(place.yaoki("status", "--all", "--json").document["runs"]) == 1
+    assert len(place.look("status", "--all", "--json").document["runs"]) == 1
 
 
 @pytest.mark.spec("12.7", "3.9")

@@ -144,7 +144,7 @@ def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Plac
 
     assert place.yaoki("run", place.plan(plan)).code == 0
 
-    entries = place.yaoki("trace", "--json").document["entries"]
+    entries = place.look("trace", "--json").document["entries"]
     at = {(e["event"], e["task"], e["attempt"]): e["at"] for e in entries}
     ids = {t["name"]: t["id"] for t in place.status()["tasks"]}
 

@@ -80,7 +80,7 @@ class Played(Place):
         return Completed(started.returncode, out, "")
 
     def journal(self, task: str) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.yaoki("trace", task, "--json").document["entries"]
+        held: list[dict[str, Any]] = self.look("trace", task, "--json").document["entries"]
         return held
 
 

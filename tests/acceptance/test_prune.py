@@ -94,7 +94,7 @@ def index(place: Place) -> list[dict[str, Any]]:
 
 
 def stored(place: Place) -> list[str]:
-    return [run["run"] for run in place.yaoki("status", "--all", "--json").document["runs"]]
+    return [run["run"] for run in place.look("status", "--all", "--json").document["runs"]]
 
 
 @pytest.mark.spec("11.7", "12.1", "0.6")

@@ -59,7 +59,7 @@ class Registered(Place):
         self.env["PATH"] = f"{tool.parent}{os.pathsep}{self.env['PATH']}"
 
     def journal(self) -> list[dict[str, Any]]:
-        held: list[dict[str, Any]] = self.yaoki("trace", STEP, "--json").document["entries"]
+        held: list[dict[str, Any]] = self.look("trace", STEP, "--json").document["entries"]
         return held
 
     def changed(self, **step: Any) -> str:

@@ -25,7 +25,7 @@ def carried(place: Place, command: str, check: dict[str, Any]) -> tuple[int, dic
     plan = a_plan({}, [{"id": "a", "checks": ["good"]}], {"good": check})
     plan["agents"], plan["agent"] = {"mine": {"command": [command]}}, "mine"
     done = place.yaoki("run", place.plan(plan))
-    return done.code, place.task("a"), place.yaoki("trace", "a", "--json").document["entries"]
+    return done.code, place.task("a"), place.look("trace", "a", "--json").document["entries"]
 
 
 def failures(entries: Any) -> list[dict[str, Any]]:

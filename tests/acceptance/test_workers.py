@@ -341,7 +341,7 @@ def test_a_tag_that_nobody_declares_is_refused_by_name_and_nothing_is_stored(pla
     assert refused.code == 6
     assert "task 'train' needs a worker with the tags gpu" in refused.err
     assert "yaoki worker --tag gpu" in refused.err
-    assert place.yaoki("status", "--all", "--json").document["runs"] == []
+    assert place.look("status", "--all", "--json").document["runs"] == []
 
 
 @pytest.mark.spec("11.8")
@@ -550,7 +550,7 @@ def test_a_run_too_many_is_refused_with_number_and_limit(place: Place) -> None:
 
     assert refused.code == 6
     assert "2 is over the limit of 1" in refused.err
-    assert len(place.yaoki("status", "--all", "--json").document["runs"]) == 1
+    assert len(place.look("status", "--all", "--json").document["runs"]) == 1
 
 
 @pytest.mark.spec("11.5", "0.6")
@@ -570,7 +570,7 @@ def test_a_plan_past_a_limit_is_refused_and_nothing_is_stored(
 
     assert refused.code == 2
     assert said in refused.err
-    assert not place.stored() or not place.yaoki("status", "--all", "--json").document["runs"]
+    assert not place.stored() or not place.look("status", "--all", "--json").document["runs"]
 
 
 @pytest.mark.spec("11.5")

@@ -13,7 +13,7 @@ DOCUMENTS = sorted(
     for pattern in ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
     for file in ROOT.glob(pattern)
 )
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "benchmarks/peers.lock")
 
 CODE = re.compile(r"^ *(```+|~~~+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 INLINE_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")

@@ -23,6 +23,7 @@ from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault
 from yaoki.ports import Look, Order
 from yaoki.system import ShimProcesses, SystemClock
+from yaoki.system.piped import LINE_BYTES_MAX, Piped
 
 PROCESSES, CLOCK = ShimProcesses(), SystemClock()
 PLAYER = Path(__file__).parents[1] / "model" / "acp_agent.py"
@@ -302,6 +303,45 @@ def test_a_line_that_is_no_frame_is_kept_and_not_fatal(stage: Stage) -> None:
 
     assert exit_.clean
     assert [held["text"] for held in stage.told("noise")] == ["Welcome!", "[1, 2]", "{"]
+
+
+@pytest.mark.spec("14.4", "14.2")
+def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
+    """Half characters, frames without end, names of many lines, a flood of tools."""
+    lone = json.loads('"\\ud800"')
+    half = {"sessionId": SESSION, "path": f"{lone}.txt", "content": "x"}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read"}
+    flood = [{"update": {**call, "toolCallId": f"c{n}", "title": "read"}} for n in range(300)]
+
+    exit_ = stage.play(
+        {"write": half},
+        {"write": {**half, "path": "a.txt", "content": lone}},
+        {"ask": an_edit(f"{lone}.txt")},
+        {"raw": "[" * 100_000 + "\n"},
+        {"raw": '{"id": {"a": 1}, "result": NaN}\n'},
+        {"raw": '{"jsonrpc": "2.0", "id": [], "method": 7, "params": 3}\n'},
+        {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": [lone]}}},
+        *flood,
+        {"say": f"Done{lone}."},
+    )
+
+    assert (exit_.code, exit_.session) == (0, SESSION), exit_
+    assert len(stage.told("refused")) == 2
+    assert not list(stage.tree.glob("*.txt")) or (stage.tree / "a.txt").read_bytes() == b""
+
+
+@pytest.mark.spec("14.4")
+def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
+    script = f"import sys; sys.stdout.write('x' * {LINE_BYTES_MAX + (1 << 20)} + '\\nnext\\n')"
+    child = Piped((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
+    child.until(20.0)
+
+    first, second, end = child.listen(), child.listen(), child.listen()
+
+    assert first is not None
+    assert 0 < len(first) < LINE_BYTES_MAX
+    assert (second, end) == (b"next", None)
+    assert child.close(5.0) == 0
 
 
 @pytest.mark.spec("12.8", "4.2")

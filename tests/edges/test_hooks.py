@@ -473,8 +473,8 @@ def test_a_judge_of_a_session_is_walled_in_with_the_folder_of_its_own(
     programs.mkdir()
     answer = json.dumps({"pass": True, "reason": "it is", "missing": [], "next": "continue"})
     event = json.dumps({"type": "result", "subtype": "success", "result": answer})
-    script = f"#!/bin/sh\ntouch {outside} 2>&-\ntouch $HOME/.claude/own\ncat <<'END'\n{event}\nEND\n"
-    (programs / "claude").write_text(script)
+    acts = f"touch {outside} 2>&-\ntouch $HOME/.claude/own\n"
+    (programs / "claude").write_text(f"#!/bin/sh\n{acts}cat <<'END'\n{event}\nEND\n")
     (programs / "claude").chmod(0o755)
     place.env |= {"HOME": str(home), "PATH": f"{programs}:{place.env['PATH']}"}
     judge = '[checks.review.judge]\nagent = "critic"\nask = "Is it good?"\n'

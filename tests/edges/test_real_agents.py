@@ -170,7 +170,7 @@ def test_a_conversation_that_is_gone_is_told_as_such(theatre: Theatre) -> None:
 
 
 @pytest.mark.spec("4.2", "3.10")
-@on("aider", "opencode-acp", "gemini-acp")
+@on("aider", "gemini-acp")
 def test_a_refused_key_is_told(theatre: Theatre) -> None:
     """Aider exits with 0 all the same; over ACP there is no exit code at all."""
     exit_ = theatre.attempt(Fault(401))
@@ -193,15 +193,6 @@ def test_a_stream_that_breaks_once_is_mended_by_the_agent_itself(theatre: Theatr
 
     assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
     assert (theatre.worktree / "hello.txt").exists()
-
-
-@pytest.mark.spec("3.10", "5.4")
-@on("opencode")
-def test_an_hour_of_silence_is_cut_short(theatre: Theatre) -> None:
-    """Its service asks for an hour; only its log tells that it waits."""
-    exit_ = theatre.attempt(Fault(429, headers={"retry-after": "3600"}))
-
-    assert (exit_.ended_by, exit_.limit) == ("waiting", "rate"), exit_
 
 
 @pytest.mark.spec("3.9", "12.8")

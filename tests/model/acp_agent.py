@@ -76,6 +76,10 @@ class Agent:
                     self._ask(*value)
                 case "touch":
                     Path(value).write_text("touched\n")
+                case "until":
+                    give_up = time.monotonic() + HANG_S
+                    while not Path(value).exists() and time.monotonic() < give_up:
+                        time.sleep(0.05)
                 case "complain":
                     print(value, file=sys.stderr, flush=True)
                 case "hang":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.cli.condition import Line
 from yaoki.cli.door import json_option, repo_option
+from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, say
 from yaoki.errors import RemoteAway, YaokiError
 from yaoki.views import SCHEMA
@@ -26,22 +27,13 @@ RUNS_AUDITED = 5
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One condition: how it is, and what to do when it is bad."""
-
-    name: str
-    ok: bool
-    words: str
-    next: str = ""
-
-
 @click.command()
+@click.option("--checks", is_flag=True, help="Run the checks of the settings on the base, too.")
 @json_option
 @repo_option
-def doctor(as_json: bool, repo: Path) -> int:
+def doctor(checks: bool, as_json: bool, repo: Path) -> int:
     """Check what yaoki depends on; exit code 1 when something is bad."""
-    lines = list(_examined(repo.absolute()))
+    lines = list(_examined(repo.absolute(), run_checks=checks))
     bad = [held for held in lines if not held.ok]
     if as_json:
         listed = [
@@ -63,7 +55,7 @@ def _show(lines: list[Line]) -> None:
             say(f"       {line(held.next)}")
 
 
-def _examined(where: Path) -> Iterator[Line]:
+def _examined(where: Path, *, run_checks: bool) -> Iterator[Line]:
     from yaoki.app import App
 
     yield _python()
@@ -81,6 +73,8 @@ def _examined(where: Path) -> Iterator[Line]:
         return
     yield _told("worktrees", lambda: _worktrees(app))
     yield _told("disk", lambda: _disk(app))
+    yield _told("sandbox", lambda: _sandbox(app))
+    yield from examined(app, run_checks=run_checks)
     if app.settings.workspace.remote:
         yield _told("remote", lambda: _remote(app))
     try:
@@ -128,7 +122,12 @@ def _git(where: Path) -> Line:
 
 
 def _settings(app: App) -> Line:
-    return Line("settings", True, str(app.loaded.file or "defaults; no yaoki.toml"))
+    from yaoki.plan import check_settings
+
+    if app.loaded.file is None:
+        return Line("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
+    check_settings(app.settings)
+    return Line("settings", True, str(app.loaded.file))
 
 
 def _worktrees(app: App) -> Line:
@@ -150,6 +149,14 @@ def _disk(app: App) -> Line:
     place, free = min(places.items(), key=lambda item: item[1])
     words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
     return Line("disk", free >= floor, words, "" if free >= floor else "free some disk space")
+
+
+def _sandbox(app: App) -> Line:
+    if app.sandbox is None:
+        return Line("sandbox", True, 'off: sandbox.mode = "on" walls agents and checks in')
+    app.sandbox.check()
+    network = "with" if app.settings.sandbox.network else "without"
+    return Line("sandbox", True, f"on, {network} the network")
 
 
 def _remote(app: App) -> Line:

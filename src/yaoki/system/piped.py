@@ -52,7 +52,7 @@ class Piped:
         self._in, self._out = self._process.stdin, self._process.stdout
         os.set_blocking(self._in.fileno(), False)
         self._unsent, self._unread = bytearray(), bytearray()
-        self._skipping = False
+        self._searched, self._skipping = 0, False
         self._give_up: float | None = None
 
     def until(self, seconds: float | None) -> None:
@@ -79,22 +79,26 @@ class Piped:
 
     def _line(self) -> bytes | None:
         while True:
-            head, end, rest = self._unread.partition(b"\n")
-            if not end:
+            at = self._unread.find(b"\n", self._searched)
+            if at < 0:
                 return self._cut()
-            self._unread = rest
+            line = bytes(self._unread[:at])
+            del self._unread[: at + 1]
+            self._searched = 0
             if not self._skipping:
-                return bytes(head)
+                return line
             self._skipping = False
 
     def _cut(self) -> bytes | None:
         """The beginning of a line that is too long; what follows of it is skipped."""
         if self._skipping:
             self._unread.clear()
-        if len(self._unread) <= LINE_BYTES_MAX:
+        self._searched = len(self._unread)
+        if self._searched <= LINE_BYTES_MAX:
             return None
         line, self._skipping = bytes(self._unread[:BLOCK_BYTES]), True
         self._unread.clear()
+        self._searched = 0
         return line
 
     def _exchange(self, bell: int | None) -> bool:
@@ -132,6 +136,7 @@ class Piped:
             # Whatever it still says must not keep it from ending.
             while self.listen() is not None:
                 continue
+        self._out.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(self._left)
         return None

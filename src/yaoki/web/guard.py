@@ -28,7 +28,8 @@ HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    # Not `no-referrer`: with it a browser hides where a POST of our own page comes from.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -83,7 +84,9 @@ class Guard:
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "")
         foreign = any(origin not in own for origin in origins)
         unsaid = method not in SAFE and not origins and "authorization" not in headers
-        embedded = site == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
+        # Another port of this machine is the same site to a browser, and still not our page.
+        foreign_site = site in {"cross-site", "same-site"}
+        embedded = foreign_site and headers.get("sec-fetch-mode") != "navigate"
         if foreign or unsaid or embedded:
             told = ", ".join(origins)[:80] or site or "nowhere"
             raise Turned(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")

@@ -149,3 +149,39 @@ def test_words_of_agents_stay_words(served: Served, visit: Visit) -> None:
     assert page.locator("main img, main script").count() == 0
     assert not [url for url in asked if "127.0.0.1" not in url or url.endswith("/x")]
     visit.at_peace()
+
+
+def test_the_report_is_one_click_away(served: Served, run_id: str, visit: Visit) -> None:
+    visit.enter(served, "#/run/-")
+    with visit.page.expect_download() as begun:
+        visit.page.get_by_role("link", name="Report").click()
+    report = begun.value.path().read_text()
+    assert begun.value.suggested_filename.endswith(".html")
+    assert run_id in report
+    assert "Rehearse" in report
+    visit.at_peace()
+
+
+def test_windows_in_the_background_leave_connections_to_those_in_sight(
+    served: Served, visit: Visit
+) -> None:
+    """A browser has six for all of them; a stream takes one for as long as it is open."""
+    visit.enter(served)
+    visit.is_live()
+    others = [visit.context.new_page() for _ in range(3)]
+    for other in others:
+        other.goto(f"http://127.0.0.1:{served.port}/#/needs")
+        expect(other.locator("[data-connection=live]")).to_be_visible()
+
+    last = others[-1]
+    last.evaluate(HIDDEN, True)
+    expect(last.locator("[data-connection=connecting]")).to_be_visible()
+    last.evaluate(HIDDEN, False)
+    expect(last.locator("[data-connection=live]")).to_be_visible()
+    visit.at_peace()
+
+
+HIDDEN = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""

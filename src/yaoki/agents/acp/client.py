@@ -22,7 +22,7 @@ VERSION = 1
 # Real programs start in seconds; the bound is for one that does not speak the protocol at all.
 START_S = 120.0
 CANCEL_S = 1.5
-FAULTS_MAX, DENIED_MAX = 20, 20
+FAULTS_MAX, DENIED_MAX, TOOLS_MAX = 20, 20, 100_000
 UPDATES = ("agent_message_chunk", "tool_call", "plan")
 
 
@@ -157,8 +157,9 @@ class Client:
             seen.words = (seen.words + _words(update))[-MESSAGE_CHARS_MAX:]
         elif kind == "tool_call":
             seen.words = ""
-        if kind == "tool_call" and (name := text(update, "title")).isidentifier():
-            seen.tools[text(update, "toolCallId")] = name
+        if kind == "tool_call" and len(seen.tools) < TOOLS_MAX:
+            name = text(update, "title")
+            seen.tools[text(update, "toolCallId")] = name if name.isidentifier() else ""
         self._note_faults(update)
         if kind != "available_commands_update":
             self._telling.update(update)
@@ -205,8 +206,8 @@ def write_text(file: Path, content: str) -> str:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
         with os.fdopen(os.open(real, flags, 0o666), "w", encoding="utf-8", newline="") as stream:
             stream.write(content)
-    except (OSError, UnicodeEncodeError) as error:
-        return f"{str(file)[:200]} was not written: {error}"
+    except (OSError, ValueError) as error:
+        return f"{str(file)[:200]!r} was not written: {error}"
     return ""
 
 

@@ -51,8 +51,8 @@ class Policy:
         top = self.worktree.resolve()
         try:
             real = (top / path).resolve()
-        except (OSError, RuntimeError) as error:
-            return f"{path[:200]}: {error}"
+        except (OSError, RuntimeError, ValueError):
+            return f"{path[:200]!r} is no path of a file here"
         if real == top or not real.is_relative_to(top):
             return f"{path[:200]} is outside the worktree"
         inner = real.relative_to(top).parts

@@ -1,4 +1,4 @@
-// Questions to the server.  Every refusal becomes an Refusal with the sentence that people see.
+// Questions to the server.  Every refusal becomes a Refusal with the sentence that people see.
 
 const BASE = "/api/v1";
 
@@ -11,6 +11,9 @@ export class Refusal extends Error {
     this.defects = told.defects || [];
   }
 }
+
+/** May the same question be answered a moment later? */
+export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 export function address(path, query = {}) {
   const held = new URLSearchParams();

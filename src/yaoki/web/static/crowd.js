@@ -2,12 +2,13 @@
 // Shared by the graph and the list, so that ten thousand tasks are asked for once.
 
 import { useEffect, useState } from "./vendor/preact.js";
-import { get } from "./api.js";
+import { get, passing } from "./api.js";
 import { onConnection, onEntries } from "./live.js";
 
 const IDS_MAX = 100;
 const SOON_MS = 250;
 const REST = 5;
+const AGAIN_MS = 3_000;
 // After these the graph itself may be another one.
 const GROWS = new Set(["PLAN_SUBMITTED", "PLAN_EXTENDED", "TASKS_PLANNED", "PHASE_FILLED", "TASK_REPLACED", "RUN_EXTENDED", "TASK_BLOCKED", "TASK_REVIVED", "RERUN_HELD", "RERUN_GRANTED"]);
 
@@ -107,7 +108,10 @@ class Crowd {
     try {
       return await get(path, query, this.abort.signal);
     } catch (error) {
-      if (error.name !== "AbortError" && "code" in error) this.told((held) => ({ ...held, error }));
+      if (error.name === "AbortError") return null;
+      if (!("code" in error)) throw error;
+      this.told((held) => ({ ...held, error }));
+      if (passing(error)) setTimeout(() => this.abort.signal.aborted || this.soon(true), AGAIN_MS);
       return null;
     }
   }

@@ -2,11 +2,12 @@
 // Nothing is derived here a second time: the page shows what the server says.
 
 import { useEffect, useRef, useState } from "./vendor/preact.js";
-import { get } from "./api.js";
+import { get, passing } from "./api.js";
 import { onConnection, onEntries } from "./live.js";
 
 const GAP_MS = 300;
 const FOLD_MS = 100;
+const AGAIN_MS = 3_000;
 // The server must have time for its work: a document that takes long is asked for less often.
 const REST = 5;
 const CLOCK_REST = 20;
@@ -107,8 +108,9 @@ class Asker {
       if (this.held.complete === false) this.soon(FOLD_MS);
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (!error.status && error.code !== "AWAY") throw error;
+      if (!("code" in error)) throw error;
       this.told({ held: this.held, error });
+      if (passing(error)) this.soon(AGAIN_MS);
     }
   }
 }

@@ -2,11 +2,12 @@
 // and what is in sight is asked for again when the journal says it is old.
 
 import { useEffect, useMemo, useState } from "./vendor/preact.js";
-import { get } from "./api.js";
+import { get, passing } from "./api.js";
 import { onEntries } from "./live.js";
 
 const PAGES_KEPT = 12;
 const GAP_MS = 500;
+const AGAIN_MS = 3_000;
 
 /** { rows, first, ended, error, sight, fresh }; a forgotten row is null until it is read again. */
 export function usePages(path, query, field, old) {
@@ -93,6 +94,7 @@ class Pages {
       if (error.name === "AbortError") return;
       if (!("code" in error)) throw error;
       this.error = error;
+      if (passing(error)) this.timer ||= setTimeout(() => this.again(), AGAIN_MS);
     } finally {
       this.asking = false;
     }

@@ -15,7 +15,7 @@ import { useMoving } from "./moving.js";
 export function Graph({ run, query }) {
   const crowd = useCrowd(run.run);
   if (crowd?.error && !crowd.nodes) return html`<${Wrong} error=${crowd.error} />`;
-  if (!crowd) return html`<p class="hush" role="status">${t("loading")}</p>`;
+  if (!crowd?.nodes) return html`<p class="hush" role="status">${t("loading")}</p>`;
   return html`<${Drawn} run=${run.run} crowd=${crowd} query=${query} />`;
 }
 
@@ -97,7 +97,7 @@ function Panel({ run, box, close, open }) {
   const task = answer.held?.tasks[0];
   return html`<aside class="panel" aria-label=${box.name}>
     <button type="button" class="quiet close" aria-label=${t("close")} onClick=${close}>×</button>
-    ${one ? html`<h3><${TaskName} id=${one.id} name=${one.name} /></h3><p><${State} state=${box.state} /> ${one.state === "ACTIVE" ? named("stage", one.stage) : ""} <span class="hush">${t("attempt.n", { n: one.attempt })}</span></p>` : html`<h3>${box.name || named("state", "DONE")} <span class="tally">${box.nodes.length}</span></h3>${Object.entries(box.counts).map(([state, n]) => html`<p><${State} state=${state} /> <b>${n}</b></p>`)}<button type="button" onClick=${() => open(box)}>${t("unfold")}</button>`}
+    ${one ? html`<h3><${TaskName} id=${one.id} name=${one.name} /></h3><p><${State} state=${box.state} /> ${one.state === "ACTIVE" ? named("stage", one.stage) : ""} ${one.attempt > 0 && html`<span class="hush">${t("attempt.n", { n: one.attempt })}</span>`}</p>` : html`<h3>${box.name || named("state", "DONE")} <span class="tally">${box.nodes.length}</span></h3>${Object.entries(box.counts).map(([state, n]) => html`<p><${State} state=${state} /> <b>${n}</b></p>`)}<button type="button" onClick=${() => open(box)}>${t("unfold")}</button>`}
     ${task?.waits_for && html`<p>${task.waits_for}</p>`}${task?.question && html`<p class="cause">${task.question}</p>`}
     ${task?.next && html`<p><${Command} text=${task.next} /></p>`}
   </aside>`;

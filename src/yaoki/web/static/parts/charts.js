@@ -31,7 +31,7 @@ export function Spent({ points, run }) {
   const write = told === "cost" ? money : told === "tokens" ? tokens : number;
   const series = [{ name: told, values: points.map((point) => point[told] ?? 0), kind: "spent", area: true }];
   return html`
-    ${points.length > 1 && html`<${Chart} points=${points} series=${series} label=${t(`spent.${told}`, { amount: write(last[told]) })} open=${!run.finished_at} write=${write} />`}
+    ${points.length > 1 && html`<${Chart} points=${points} series=${series} label=${t(`spent.${told}`, { amount: write(last[told]) })} open=${run.status === "ACTIVE"} write=${write} />`}
     <p class="legend"><span data-kind="spent">${t(`chart.${told}`)}</span></p>
     <table class="plain numbers-table"><tbody>
       <tr><th scope="row">${t("cost")}</th><td>${money(run.cost, run.untold)}</td></tr>

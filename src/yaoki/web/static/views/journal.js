@@ -11,6 +11,8 @@ import { link, refine, toRun } from "../routes.js";
 import { t } from "../words.js";
 
 const PAGE = 200;
+// Entries that came while it was open; past so many the list is read anew.
+const FRESH_MAX = 500;
 const GROUPS = {
   attempts: ["ATTEMPT_STARTED", "PROMPT_SENT", "AGENT_FINISHED", "RETRY_DECISION"],
   checks: ["CHECK_FINISHED", "QUALITY_JUDGMENT"],
@@ -58,20 +60,24 @@ function Pages({ asked, again }) {
   const pages = usePages("/journal", asked, "entries", null);
   const narrow = useNarrow();
   const scroller = useRef(null);
-  const [fresh, setFresh] = useState([]);
+  const [fresh, setFresh] = useState({ n: 0, entries: [] });
   useEffect(() => onEntries((entries) => {
     const mine = entries.filter((entry) => fits(entry, asked)).reverse();
-    if (mine.length) setFresh((held) => [...mine, ...held]);
+    if (mine.length) setFresh((held) => ({ n: held.n + mine.length, entries: held.n > FRESH_MAX ? held.entries : [...mine, ...held.entries] }));
   }), []);
   // At the top they simply appear; further down they wait until asked for.
   const atTop = !scroller.current || scroller.current.scrollTop < 40;
   const known = pages.rows[0]?.seq || pages.first?.cursor || 0;
-  const newer = fresh.filter((entry) => entry.seq > known);
-  const rows = atTop && newer.length < 1000 ? [...newer, ...pages.rows] : pages.rows;
+  const newer = fresh.entries.filter((entry) => entry.seq > known);
+  const many = fresh.n > FRESH_MAX;
+  useEffect(() => {
+    if (many && atTop) again();
+  }, [many, atTop]);
+  const rows = atTop && !many ? [...newer, ...pages.rows] : pages.rows;
   if (pages.error) return html`<${Wrong} error=${pages.error} />`;
   if (!pages.first) return html`<p class="hush" role="status">${t("loading")}</p>`;
   if (rows.length === 0 && pages.ended) return html`<${Empty} title=${t("journal.none")} words=${t("journal.none.words")} />`;
-  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${again}>${t("newer", { n: newer.length })}</button>`}
+  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
     <${Rows} count=${rows.length} height=${narrow ? 52 : 28} label=${t("nav.journal")} onSight=${pages.sight} scroller=${scroller}
       head=${html`<${Row} kind="journal-row" cells=${[["num", "#"], ["tm", t("time")], ["rn", t("run")], ["nm", t("task")], ["num at", t("attempt")], ["ev", t("event")], ["why", t("words")]]} />`}
       draw=${(index) => (rows[index] ? html`<${Row} kind="journal-row" index=${index} cells=${cells(rows[index])} />` : html`<p class="hush">${t("loading")}</p>`)} />`;

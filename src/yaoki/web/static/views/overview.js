@@ -35,7 +35,7 @@ export function Overview({ run }) {
     <aside class="overview-right" aria-label=${t("charts")}>
       <h2 class="rule">${t("burndown")}</h2>
       <${Waiting} of=${burned} />
-      ${burned.held && html`<${Burndown} points=${burned.held.points} open=${!run.finished_at} />`}
+      ${burned.held && html`<${Burndown} points=${burned.held.points} open=${run.status === "ACTIVE"} />`}
       <h2 class="rule">${t("spent")}</h2>
       ${burned.held && html`<${Spent} points=${burned.held.points} run=${run} />`}
     </aside>

@@ -17,6 +17,7 @@ import { Timeline } from "./timeline.js";
 
 const TABS = { overview: Overview, graph: Graph, timeline: Timeline, tasks: Tasks };
 
+const EARLY = new Set(["graph", "tasks"]);
 const begins = (entry) => entry.event === "PLAN_SUBMITTED";
 
 export function Run({ parts, query }) {
@@ -33,13 +34,14 @@ export function Run({ parts, query }) {
 function OneRun({ run, tab, query }) {
   const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run) });
   const { held } = answer;
-  if (!held) return html`<${Waiting} of=${answer} />`;
+  // The list and the graph ask for themselves, at the same time as the head.
+  if (!held && (answer.error || !EARLY.has(tab))) return html`<${Waiting} of=${answer} />`;
   const View = TABS[tab] || Overview;
   return html`<section aria-labelledby="title" class=${tab === "overview" ? "column wide" : "column wide fill"}>
-    <${Head} held=${held} slim=${tab !== "overview"} />
+    ${held ? html`<${Head} held=${held} slim=${tab !== "overview"} />` : html`<h1 id="title" class="code">${run}</h1>`}
     <${Waiting} of=${answer} />
     <nav class="tabs" aria-label=${t("tabs")}>${Object.keys(TABS).map((name) => html`<a href=${toRun(run, name)} aria-current=${name === tab ? "page" : undefined}>${t(`tab.${name}`)}</a>`)}</nav>
-    <${View} key=${held.revision} run=${held} query=${query} />
+    <${View} run=${held || { run }} query=${query} />
   </section>`;
 }
 

@@ -4,7 +4,7 @@ import { html, useCallback, useEffect, useMemo, useRef, useState } from "../vend
 import { get } from "../api.js";
 import { money, short, tokens } from "../amounts.js";
 import { useTick } from "../documents.js";
-import { Empty, TaskName, Toggles } from "../parts/bits.js";
+import { Empty, TaskName, Toggles, Wrong } from "../parts/bits.js";
 import { Mark, standing, State } from "../parts/shapes.js";
 import { Row, Rows, useNarrow } from "../parts/virtual.js";
 import { refine } from "../routes.js";
@@ -13,20 +13,23 @@ import { useCrowd } from "../crowd.js";
 
 const STATES = ["ESCALATED", "ACTIVE", "WAITING", "BLOCKED", "HELD", "DONE", "CANCELLED", "REPLACED"];
 const DETAILS_KEPT = 1000;
+// Waits change without an event: those in sight are asked for again.
+const BEAT_S = 15;
 
 export function Tasks({ run, query }) {
   const crowd = useCrowd(run.run);
   const [text, setText] = useState(query.text || "");
   const chosen = (query.state || "").split(",").filter(Boolean);
   const narrow = useNarrow();
-  useTick(10);
+  useTick(BEAT_S);
   const shown = useMemo(() => picked(crowd?.nodes || [], chosen, text), [crowd?.version, query.state, text]);
-  const { detail, sight } = useDetails(run.run, shown, crowd?.version);
+  const { detail, sight } = useDetails(run.run, shown, `${crowd?.version}:${Math.floor(Date.now() / 1000 / BEAT_S)}`);
   const height = narrow ? 50 : 30;
   const typed = (event) => {
     setText(event.target.value);
     refine({ text: event.target.value });
   };
+  if (crowd?.error && !crowd.nodes) return html`<${Wrong} error=${crowd.error} />`;
   if (!crowd) return html`<p class="hush" role="status">${t("loading")}</p>`;
   const counts = tallied(crowd.nodes || []);
   const options = STATES.filter((state) => counts[state] || chosen.includes(state)).map((state) => [state, html`<${Mark} state=${state} /> ${named("state", state)} <b>${counts[state] || 0}</b>`]);

@@ -84,10 +84,14 @@ function Lane({ row, index, scale, tell }) {
   return html`<div class="row lane" role="row" aria-rowindex=${index + 2} data-task=${row.task}>
     <div class="cell nm" role="cell"><span class="state" data-state=${row.state}><${Mark} state=${row.state} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
     <div class="cell" role="cell"><svg class="lane-svg" width=${scale.width} height=${LANE - 2} role="img" aria-label=${label} onMouseLeave=${() => tell(null)}>
-      ${row.waits.map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} name=${row.name} />`)}
+      ${row.waits.filter(beside).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} name=${row.name} />`)}
       ${row.attempts.map((attempt) => html`<${Attempt} attempt=${attempt} row=${row} scale=${scale} tell=${tell} />`)}
+      ${row.waits.filter((wait) => !beside(wait)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} name=${row.name} />`)}
     </svg></div></div>`;
 }
+
+/** A worker that is gone leaves its attempt waiting in the middle; all other waits are between. */
+const beside = ({ cause }) => cause !== "LEASE";
 
 function spoken(row) {
   const tries = row.attempts.map((one) => `${t("attempt.n", { n: one.attempt })}: ${one.ended ? named("ended", one.ended) : t("running")}${one.failure ? `, ${one.failure}` : ""}`);
@@ -115,7 +119,7 @@ function Wait({ wait, scale, tell, name }) {
   const words = `${name}: ${why} · ${lasted(wait)}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
     <line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
-    ${width > 70 && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
+    ${width > 70 && beside(wait) && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
 }
 
 function Attempt({ attempt, row, scale, tell }) {

@@ -1,0 +1,99 @@
+"""`yaoki doctor` on those who work and what proves it: do the agents answer, can the checks run?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.cli.condition import Line
+from yaoki.errors import Fault
+
+if TYPE_CHECKING:
+    from yaoki.agents.answering import Answered
+    from yaoki.app import App
+    from yaoki.core.model import AgentSpec, CheckSpec, Finding
+
+NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
+NO_CHECKS = "none in the settings; each plan must bring its own"
+CHECK_TIMEOUT = timedelta(minutes=10)
+
+
+def examined(app: App, *, run_checks: bool) -> Iterator[Line]:
+    """The agents and checks of the settings, each in a line."""
+    from yaoki.plan.settled import settled
+
+    held = settled(app.settings)
+    yield from _agents(app, held.agents)
+    yield from _checks(app, held.checks, run_checks=run_checks)
+
+
+def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Line]:
+    from yaoki.agents.answering import answering, on_path
+    from yaoki.agents.description import describe, known_names
+
+    if not specs:
+        here = [one for one in answering(on_path()) if one.answers]
+        told = ", ".join(f"{one.about.name} ({one.words})" for one in here)
+        yield Line("agents", True, f"on the PATH: {told}" if told else NO_AGENTS)
+        return
+    # One with a program of its own is another program than the one that is known.
+    asked = {s.preset for s in specs if s.preset in known_names() and "program" not in s.options}
+    said = {one.about.name: one for one in answering(describe(name) for name in sorted(asked))}
+    for spec in specs:
+        yield _agent(app, spec, said.get(spec.preset))
+
+
+def _agent(app: App, spec: AgentSpec, said: Answered | None) -> Line:
+    name = f"agent {spec.name}"
+    try:
+        app.find_agent(spec.preset).preflight(spec)
+    except Fault as fault:
+        return Line(name, False, fault.sentence, said.about.install if said else fault.hint)
+    if said is None:
+        return Line(name, True, f"{spec.command[0] if spec.command else spec.preset} is there")
+    if not said.answers:
+        return Line(name, False, said.words, f"yaoki agents test {spec.preset}")
+    return Line(name, True, f"{said.about.title}: {said.words}")
+
+
+def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Line]:
+    if not specs:
+        yield Line("checks", True, NO_CHECKS)
+    lines = {spec.name: _check(app, spec) for spec in specs}
+    if run_checks:
+        from yaoki.app.trying import try_specs
+
+        ready = [spec for spec in specs if lines[spec.name].ok]
+        lines |= {one.check: _finding(one) for one in try_specs(app, ready, CHECK_TIMEOUT)}
+    yield from lines.values()
+
+
+def _check(app: App, spec: CheckSpec) -> Line:
+    """Is the program there?  Of a shell line, a file or a judge nobody knows before it runs."""
+    from yaoki.config.finding import install_of
+
+    name = f"check {spec.name}"
+    if not spec.argv:
+        return Line(name, True, spec.shell or spec.type)
+    program = spec.argv[0]
+    own = app.repository.top / spec.cwd / program
+    there = os.access(own, os.X_OK) if "/" in program else shutil.which(program)
+    if not there:
+        remedy = install_of(program) or f"install {program}, or drop checks.{spec.name}"
+        return Line(name, False, f"{program} is not installed", remedy)
+    return Line(name, True, " ".join(spec.argv))
+
+
+def _finding(finding: Finding) -> Line:
+    """Red at the base is no fault of this machine; what cannot be looked at is."""
+    from yaoki.core.model import Outcome
+
+    name = f"check {finding.check}"
+    if finding.outcome is Outcome.PASSED:
+        return Line(name, True, f"green at the base, {finding.seconds:.1f} s")
+    if finding.outcome is Outcome.BROKEN:
+        return Line(name, False, finding.message, f"mend checks.{finding.check} in the settings")
+    return Line(name, True, f"red at the base: {finding.message}")

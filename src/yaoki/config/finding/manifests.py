@@ -1,0 +1,131 @@
+"""What manifests say, as facts: `needs:pytest`, `table:tool.ruff`, `script:test`, `target:lint`.
+
+A manifest that cannot be read says nothing; whoever uses it tells its defects better than we could.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+TABLE_DEPTH_MAX = 3
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SECTION = re.compile(r"^\[([^\]\n]{1,100})\]", re.MULTILINE)
+_TARGET = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*:(?!=)", re.MULTILINE)
+_DEPENDENCIES = ("dependencies", "dependency-groups", "devDependencies", "require")
+# npm writes this one itself; it tests nothing.
+_NO_TESTS = "no test specified"
+
+Facts = Iterator[str]
+
+
+def facts_of(name: str, text: str) -> set[str]:
+    """The facts in one file; its name says how it is read."""
+    base = name.rpartition("/")[2]
+    for shape, read in MANIFESTS.items():
+        if fnmatchcase(base, shape) and ("/" not in name or shape in _DEEP):
+            try:
+                return set(read(text))
+            except (ValueError, RecursionError):
+                return set()
+    return set()
+
+
+def _toml(text: str) -> Facts:
+    table = tomllib.loads(text)
+    yield from (f"table:{path}" for path in _paths(table, TABLE_DEPTH_MAX))
+    yield from (f"needs:{name}" for name in _needs(table))
+
+
+def _paths(table: Mapping[str, Any], depth: int, above: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        yield f"{above}{key}"
+        if isinstance(value, dict) and depth > 1:
+            yield from _paths(value, depth - 1, f"{above}{key}.")
+
+
+def _needs(value: Any, inside: bool = False) -> Iterator[str]:
+    """Names of packages, wherever a table keeps its dependencies."""
+    match value:
+        case dict():
+            for key, held in value.items():
+                named = any(str(key).lower().endswith(word) for word in _DEPENDENCIES)
+                if inside and not isinstance(held, list):
+                    yield _plain(str(key))
+                yield from _needs(held, inside or named)
+        case list() if inside:
+            yield from (_plain(one) for one in value if isinstance(one, str))
+        case _:
+            return
+
+
+def _plain(requirement: str) -> str:
+    found = _REQUIREMENT.match(requirement)
+    return found[0].lower().replace("_", "-") if found else ""
+
+
+def _requirements(text: str) -> Facts:
+    lines = (line.strip() for line in text.splitlines())
+    yield from (f"needs:{_plain(line)}" for line in lines if _REQUIREMENT.match(line))
+
+
+def _sections(text: str) -> Facts:
+    yield from (f"section:{name.strip()}" for name in _SECTION.findall(text))
+
+
+def _package(text: str) -> Facts:
+    """package.json and composer.json."""
+    held = json.loads(text)
+    if not isinstance(held, dict):
+        return
+    yield from (f"key:{key}" for key in held)
+    manager = held.get("packageManager")
+    if isinstance(manager, str):
+        yield f"manager:{manager.partition('@')[0]}"
+    for name, words in _mapping(held, "scripts"):
+        if _NO_TESTS not in str(words):
+            yield f"script:{name}"
+    groups = ("dependencies", "devDependencies", "optionalDependencies", "require", "require-dev")
+    for group in groups:
+        # `php` and `ext-json` are no packages.
+        named = (n for n, _ in _mapping(held, group) if group[:7] != "require" or "/" in n)
+        yield from (f"needs:{name}" for name in named)
+
+
+def _deno(text: str) -> Facts:
+    without = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
+    held = json.loads(without)
+    if isinstance(held, dict):
+        yield from (f"task:{name}" for name, _ in _mapping(held, "tasks"))
+
+
+def _mapping(held: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+    found = held.get(key)
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _targets(text: str) -> Facts:
+    yield from (f"target:{name}" for name in _TARGET.findall(text))
+
+
+MANIFESTS: Mapping[str, Callable[[str], Facts]] = {
+    "pyproject.toml": _toml,
+    "Cargo.toml": _toml,
+    "Pipfile": _toml,
+    "requirements*.txt": _requirements,
+    "setup.cfg": _sections,
+    "tox.ini": _sections,
+    "package.json": _package,
+    "composer.json": _package,
+    "deno.json": _deno,
+    "deno.jsonc": _deno,
+    "Makefile": _targets,
+    "makefile": _targets,
+    "GNUmakefile": _targets,
+}
+# These speak for the folder above theirs as well: `requirements/dev.txt` has no such name.
+_DEEP = frozenset(("requirements*.txt",))
