@@ -96,7 +96,9 @@ def background(place: Place) -> Iterator[Place]:
 
 
 def workers(place: Place) -> list[dict[str, Any]]:
-    held: list[dict[str, Any]] = place.look("status", "--workers", "--json").document["workers"]
+    told = place.look("status", "--workers", "--json")
+    assert told.code == 0, told.out
+    held: list[dict[str, Any]] = told.document["workers"]
     return held
 
 

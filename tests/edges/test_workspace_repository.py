@@ -53,6 +53,24 @@ def test_what_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
         assert refused.value.hint
 
 
+@pytest.mark.spec("0.6", "11.8")
+def test_a_worktree_that_is_just_being_added_hides_no_commits(tmp_path: Path) -> None:
+    """Somebody looks while a worker adds a worktree: its head is not written yet."""
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    (repo / ".git" / "worktrees" / "side" / "HEAD").write_text(f"{'0' * 40}\n")
+
+    assert open_repository(repo).top == repo
+
+
+@pytest.mark.spec("0.6")
+def test_commits_on_another_branch_count_while_the_current_one_has_none(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    git(repo, "switch", "-q", "--orphan", "empty")
+
+    assert open_repository(repo).top == repo
+
+
 @pytest.mark.spec("0.6")
 def test_a_missing_git_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(GitMissing, match="git is not installed"):

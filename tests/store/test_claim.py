@@ -11,9 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_run, a_spec, an_agent
+from tests.builders import (
+    MINUTE,
+    NOW,
+    RUN_ID,
+    SECOND,
+    HandClock,
+    a_retry,
+    a_run,
+    a_spec,
+    an_agent,
+    to_land,
+)
 from tests.store.acts import Where, escalate, finish, lease_of, names, opened, plan, submit, take
-from yaoki.core.events import Answered
+from yaoki.core.events import Answered, Judged, Landed, LandRefused, Released
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
 from yaoki.store import SqlStore
@@ -276,3 +287,34 @@ def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: 
     assert names(other.claim("there:1", timedelta(seconds=1), 1)) == ["a"]
     assert claim(store) == []
     other.close()
+
+
+@pytest.mark.spec("8.2", "13.1")
+def test_proofs_of_refused_tasks_are_claimed_one_at_a_time_for_each_line(store: SqlStore) -> None:
+    """A landing makes other proofs worthless; the next ones are not begun beside each other."""
+    submit(store, a_spec("a"), a_spec("b"), a_spec("c"), a_spec("fresh"))
+    tasks = [take(store) for _ in range(3)]
+    for task in tasks:
+        refuse(store, task)
+
+    (first,) = store.claim("w:1", MINUTE, 9)[:1]
+    others = store.claim("w:2", MINUTE, 9)
+
+    assert first.work.refused == 1
+    assert [one.n for one in store.contenders(tasks[2])] == [first.n]
+    assert not [one for one in others if one.work.refused]
+    finish_proof(store, first)
+    assert [one.spec.name for one in store.claim("w:3", MINUTE, 9)] == ["b"]
+
+
+def refuse(store: SqlStore, task: Task) -> None:
+    """Worked, proven, refused at the landing, and given back."""
+    held = lease_of(task)
+    begun = to_land(attempt=1)[:-1]
+    released = Released(held.holder, held.epoch, "its turn has not come")
+    store.record(held, lambda _: (*begun, LandRefused("other"), released))
+
+
+def finish_proof(store: SqlStore, task: Task) -> None:
+    proven = Judged(True, "d0ne", "other", {"tests": "PASSED"})
+    store.record(lease_of(task), lambda _: (proven, Landed("d0ne")))

@@ -247,7 +247,7 @@ def test_two_who_wait_for_each_other_both_come_to_their_end(url: str, clock: Han
 
     told = [entry.data["first"] for entry in store.journal() if entry.event == "WARNING"]
     assert sorted(told) == ids
-    assert len(tries) == 3
+    assert len(tries) >= 3
     store.close()
 
 

@@ -46,9 +46,11 @@ def answering(asked: Iterable[Description], timeout: timedelta = PROBE) -> list[
     listed = list(asked)
     if not listed:
         return []
-    with tempfile.TemporaryDirectory(prefix="yaoki-probe-") as folder:
-        with ThreadPoolExecutor(max_workers=len(listed)) as pool:
-            return list(pool.map(lambda held: _asked(held, Path(folder), timeout), listed))
+    with (
+        tempfile.TemporaryDirectory(prefix="yaoki-probe-") as folder,
+        ThreadPoolExecutor(max_workers=len(listed)) as pool,
+    ):
+        return list(pool.map(lambda held: _asked(held, Path(folder), timeout), listed))
 
 
 def _asked(about: Description, folder: Path, timeout: timedelta) -> Answered:
@@ -56,9 +58,9 @@ def _asked(about: Description, folder: Path, timeout: timedelta) -> Answered:
     if program is None:
         return Answered(about, False, f"{about.program} is not on the PATH")
     env = allowed(os.environ, (*BASIC, *about.pass_env))
-    limits = {"timeout": timeout, "output_bytes_max": OUTPUT_BYTES_MAX}
+    argv = (program, *about.version)
     try:
-        done = run((program, *about.version), cwd=folder, env=env, **limits)  # type: ignore[arg-type]
+        done = run(argv, cwd=folder, env=env, timeout=timeout, output_bytes_max=OUTPUT_BYTES_MAX)
     except Fault as fault:
         return Answered(about, False, fault.sentence)
     said = plain((done.out or done.err).decode("utf-8", errors="replace")).split("\n")

@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.app.looking import at_work, questions
+from yaoki.cli.estimate import Pace
 from yaoki.core.model import State, TaskId
 from yaoki.ports import Entry
-from yaoki.views import RunView, row_of, run_view
+from yaoki.store import pages
+from yaoki.views import RunView, lacking, row_of, run_view
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -17,6 +19,20 @@ if TYPE_CHECKING:
 
 # A view of a big run is made anew only after so many times what making it took.
 REST = 10
+# What is recalled when the screen opens in the middle of a run.
+RECALLED = (
+    "TASK_CLAIMED",
+    "ATTEMPT_STARTED",
+    "AGENT_FINISHED",
+    "CHECK_FINISHED",
+    "QUALITY_JUDGMENT",
+    "LAND_REFUSED",
+    "RETRY_DECISION",
+    "LEASE_RELEASED",
+    "LEASE_EXPIRED",
+    "TASK_LANDED",
+)
+RECALLED_MAX = 5_000
 
 
 class Board:
@@ -29,15 +45,53 @@ class Board:
         self._needs = app.store.needs(run.id)
         self._stale = True
         self._not_before = app.clock.now()
+        self.pace = Pace()
+        self._since: dict[str, datetime] = {}
+        self._causes: dict[str, str] = {}
+        self._recall()
         self.view = self._look()
 
     def take(self, entries: Iterable[Entry]) -> None:
-        for task_id in dict.fromkeys(TaskId(e.task_id) for e in entries if e.task_id):
+        entries = [entry for entry in entries if entry.task_id]
+        for entry in entries:
+            self._note(entry)
+        for task_id in dict.fromkeys(TaskId(entry.task_id) for entry in entries):
             if task_id not in self._needs:
                 self._needs = self._app.store.needs(self._run.id)
             unmet = sum(not self._done(need) for need in self._needs[task_id])
             self._rows[task_id] = row_of(self._app.store.task(task_id), unmet)
             self._stale = True
+
+    def _recall(self) -> None:
+        database = self._app.store.database
+        found = pages.newest(database, run_id=self._run.id, events=RECALLED, limit=RECALLED_MAX)
+        for entry in reversed(found):
+            self._note(entry)
+
+    def _note(self, entry: Entry) -> None:
+        """What rows do not tell: since when, why it waits, how long tasks take."""
+        self._since[entry.task_id] = entry.at
+        match entry.event:
+            case "TASK_CLAIMED":
+                self.pace.claimed(entry.task_id, entry.at)
+            case "TASK_LANDED":
+                self.pace.landed(entry.task_id, entry.at)
+            case "RETRY_DECISION":
+                failure = entry.data["failure"]
+                words = (failure["kind"], failure.get("pattern", ""))
+                self._causes[entry.task_id] = " ".join(filter(None, words))
+            case "LEASE_EXPIRED" | "LEASE_RELEASED":
+                self._causes[entry.task_id] = str(entry.data.get("why", ""))
+            case _:
+                self._causes.pop(entry.task_id, None)
+
+    def since(self, task_id: str) -> datetime | None:
+        """When something was last heard of it; unknown for what was long ago."""
+        return self._since.get(task_id)
+
+    def cause(self, task_id: str) -> str:
+        """Why it was sent back or given back, as far as it was."""
+        return self._causes.get(task_id, "")
 
     def _done(self, need: TaskId) -> bool:
         row = self._rows.get(need)
@@ -52,7 +106,7 @@ class Board:
 
     def _look(self) -> RunView:
         rows = sorted(self._rows.values(), key=lambda row: row.n)
-        store = self._app.store
+        store, live = self._app.store, self._app.workers()
         return run_view(
             store.run(self._run.id),
             rows,
@@ -60,4 +114,7 @@ class Board:
             resting=store.resting(self._run.id),
             questions=questions(self._app, rows),
             worker=at_work(rows),
+            limits={account.name: account.until for account in store.accounts()},
+            lacks=lambda row: lacking(row, live),
+            spent=store.spent(self._run.id),
         )

@@ -45,8 +45,10 @@ def run_option(function: Function) -> Function:
 def opened(where: Path, *, create: bool = False, store: str = "") -> Iterator[App]:
     """The repository with its store; without `create` nothing is made where nothing was."""
     from yaoki.app import App
-    from yaoki.cli.standing import told_store
+    from yaoki.cli.standing import in_own_worktree, told_store
 
+    if not create and in_own_worktree(where):
+        raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
     app = App(where.absolute(), create=create, store=store or told_store(where.absolute()))
     try:
         if not create and not app.has_store:

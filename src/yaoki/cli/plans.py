@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.cli import growing
+from yaoki.cli import growing, imports
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.core.model import Finding, Outcome
@@ -108,7 +108,7 @@ class PlanGroup(click.Group):
 
 @click.group(cls=PlanGroup, subcommand_metavar="PLAN | COMMAND")
 def plan() -> None:
-    """Show a plan, or change the plan of a run: submit, extend, add-retry-task, complete."""
+    """Show a plan, import one, or change a run's: submit, extend, add-retry-task, complete."""
 
 
 @plan.command("show")
@@ -135,6 +135,7 @@ def show_plan(
 
 for command in (growing.submit, growing.extend, growing.add_retry_task, growing.complete):
     plan.add_command(command)
+plan.add_command(imports.import_list)
 
 
 def _touched(view: PlanView, check: str) -> list[str]:

@@ -21,7 +21,13 @@ def calling_repository(command: str, environ: Mapping[str, str] = os.environ) ->
     told, worktree = environ.get("YAOKI_REPO", ""), environ.get("YAOKI_WORKTREE", "")
     if not (told and worktree) or command not in FOR_AGENTS:
         return None
-    return told if _top(Path.cwd()) == Path(worktree).resolve() else None
+    return told if in_own_worktree(Path.cwd(), environ) else None
+
+
+def in_own_worktree(where: Path, environ: Mapping[str, str] = os.environ) -> bool:
+    """Its settings may name the store of all runs, and are no leave to act as a person there."""
+    worktree = environ.get("YAOKI_WORKTREE", "")
+    return bool(worktree) and _top(where) == Path(worktree).resolve()
 
 
 def told_store(where: Path, environ: Mapping[str, str] = os.environ) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,47 +43,51 @@ def explained(app: App, task_id: TaskId) -> Explanation:
 
 
 def _show(held: Explanation) -> None:
-    row = held.view.row
-    say(f"{line(row.name, 80)} ({row.id})")
-    say(f"  {line(held.headline)}")
-    if row.question:
-        say(f"  question: {line(row.question)}")
-        say(f"  choices: {', '.join(held.view.choices)}")
-    if held.proven:
-        checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())
-        say(f"  proven on that very commit: {line(checks)}")
-    if held.decisions:
-        _show_decision(held.decisions[0])
-    if held.tries:
-        say("attempts, newest first:")
-    for one in list(reversed(held.tries))[:TRIES_SHOWN]:
-        _show_try(one)
+    for text in lines(held):
+        say(text)
     next_command(held.view.next or _next(held))
 
 
-def _show_decision(held: Decision) -> None:
-    say(f"last decision, at {clock(held.at)} after attempt {held.attempt}: {held.verdict}")
-    say(f"  because   {line(held.failure)}")
-    say(f"  rule      {held.rule}: {line(held.rule_words)}")
-    say(f"  reasoning {line(held.reasoning)}")
+def lines(held: Explanation) -> Iterator[str]:
+    """What any screen of text shows; the next command is not among them."""
+    row = held.view.row
+    yield f"{line(row.name, 80)} ({row.id})"
+    yield f"  {line(held.headline)}"
+    if row.question:
+        yield f"  question: {line(row.question)}"
+        yield f"  choices: {', '.join(held.view.choices)}"
+    if held.proven:
+        checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())
+        yield f"  proven on that very commit: {line(checks)}"
+    if held.decisions:
+        yield from _decision_lines(held.decisions[0])
+    if held.tries:
+        yield "attempts, newest first:"
+    for one in list(reversed(held.tries))[:TRIES_SHOWN]:
+        yield _try_line(one)
+
+
+def _decision_lines(held: Decision) -> Iterator[str]:
+    yield f"last decision, at {clock(held.at)} after attempt {held.attempt}: {held.verdict}"
+    yield f"  because   {line(held.failure)}"
+    yield f"  rule      {held.rule}: {line(held.rule_words)}"
+    yield f"  reasoning {line(held.reasoning)}"
     numbers = ", ".join(f"{k}={v}" for k, v in held.inputs.items() if _telling(k, v))
-    say(f"  inputs    {line(numbers, 600)}")
+    yield f"  inputs    {line(numbers, 600)}"
     for words in held.otherwise:
-        say(f"  otherwise {line(clean(words))}")
+        yield f"  otherwise {line(clean(words))}"
 
 
 def _telling(name: str, value: object) -> bool:
     return name != "reasoning" and value not in (None, "")
 
 
-def _show_try(one: Try) -> None:
+def _try_line(one: Try) -> str:
     checks = ", ".join(f"{name} {outcome}" for name, outcome in one.checks.items())
     said = one.ended or "not ended"
     who = f" {line(one.agent, 40)}" if one.agent else ""
-    say(
-        f"  {one.attempt}  {clock(one.at)}{who}  {line(said)}"
-        + (f"  [{line(checks)}]" if checks else "")
-    )
+    told = f"  [{line(checks)}]" if checks else ""
+    return f"  {one.attempt}  {clock(one.at)}{who}  {line(said)}{told}"
 
 
 def _next(held: Explanation) -> str:

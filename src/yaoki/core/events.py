@@ -135,6 +135,7 @@ class Judged:
 class LandRefused:
     NAME: ClassVar[str] = "LAND_REFUSED"
     head: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,9 +94,10 @@ class LandedOn:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The run branch moved to `head` meanwhile; nothing was landed."""
+    """The run branch moved to `head` meanwhile, or is about to; nothing was landed."""
 
     head: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

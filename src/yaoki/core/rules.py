@@ -81,8 +81,8 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             names = tuple(spec.name for spec in report.specs)
             planned = Planned(names, report.replaces, report.pause, specs=report.specs)
             return (planned, *_landed(task, LandedOn(report.commit)))
-        case Moved(head=head):
-            return _moved(task, head, moment)
+        case Moved():
+            return _moved(task, report, moment)
         case Faulted(message=message, transient=transient, code=code):
             return _failing(task, classify.fault(message, transient=transient, code=code), moment)
         case Lost(why=why):
@@ -222,9 +222,9 @@ def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
     return (landed, Note("RETRY_SUCCESS", data))
 
 
-def _moved(task: Task, head: str, moment: Moment) -> tuple[Event, ...]:
+def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:
     """Verify again on the new head; a branch that never stands still is a fault of ours."""
-    refused = LandRefused(head)
+    refused = LandRefused(report.head, report.why)
     if task.work.refused < task.spec.policy.landings_max:
         return (refused,)
     words = f"the run branch moved {task.work.refused + 1} times while this task was verified"

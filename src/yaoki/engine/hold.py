@@ -25,13 +25,15 @@ class Hold:
     `why` knows what the last heartbeat knew.  `confirm` asks the store itself and comes back only
     while the claim stands: before whatever cannot be taken back.
     `note` writes down what a person may want to know while the stage still runs, `record` what
-    the next carrier must know if this one dies.  `environment` are the task's own variables.
+    the next carrier must know if this one dies.  `yields` says that another task must land first.
+    `environment` are the task's own variables.
     """
 
     why: Callable[[], str]
     note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
     record: Callable[[Event], None] = lambda _: None
     confirm: Callable[[], None] = _nobody
+    yields: Callable[[], bool] = lambda: False
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:

@@ -459,6 +459,8 @@ class Stages:
             return LandedOn(commit, already=True)
         if task.cancel_wanted:
             return Interrupted("cancelled by a person before it landed", ref=task.work.head)
+        if hold.yields():
+            return Moved(onto, "a task that was refused more than once lands first")
         if hold.why() == "lost":
             raise Superseded
         # Whoever was cut off does not know that somebody else has the task by now.

@@ -14,6 +14,7 @@ from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
+from yaoki.core.turns import CONTENDING, Contender, gives_way, waits
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
@@ -30,6 +31,8 @@ from yaoki.ports import ALL, Clock, Store
 
 # When to ask again for a remote that does not answer.
 AWAY = timedelta(seconds=15)
+# The store itself keeps it until its turn comes.
+AT_ONCE = timedelta(0)
 Piece = Callable[[Run, Task, Hold], Report]
 
 
@@ -104,6 +107,7 @@ class Worker:
         return task
 
     def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
+        hold = replace(hold, yields=lambda: gives_way(task, self._contenders(task)))
         report = self._look(run, task, hold)
         if (
             hold.why() == "stop"
@@ -130,6 +134,8 @@ class Worker:
             self._stages.end_leftovers(task)
             return Interrupted("what it stands on is taken back", ref=task.work.head)
         try:
+            if waits(task, self._contenders(task)):
+                return Declined("another task is proven for the same branch", AT_ONCE)
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)
@@ -149,6 +155,9 @@ class Worker:
             where = traceback.extract_tb(bug.__traceback__)[-1]
             words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
             return Faulted(words, transient=True)
+
+    def _contenders(self, task: Task) -> Sequence[Contender]:
+        return self._store.contenders(task) if task.stage in CONTENDING else ()
 
     def _clean(self, run: Run, task: Task) -> None:
         warning = self._stages.release(run, task)

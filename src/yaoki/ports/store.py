@@ -21,6 +21,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.resources import Ports
 from yaoki.core.status import Tally
+from yaoki.core.turns import Contender
 from yaoki.ports.notices import Notice
 from yaoki.ports.workers import Seen, Serving
 
@@ -69,6 +70,7 @@ class Row:
     account: str = ""
     tags: str = ""
     place: str = ""
+    refused: int = 0
     session: str = ""
     spent: Spend = field(default_factory=Spend)
 
@@ -188,6 +190,9 @@ class Store(Protocol):
     def claim_cancelled(
         self, holder: str, lease: timedelta, runs: Sequence[RunId]
     ) -> list[Task]: ...
+
+    def contenders(self, task: Task) -> list[Contender]:
+        """Other tasks that somebody proves or lands on the same line."""
 
     def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 from yaoki.core.events import AgentFinished, Claimed, Event, LeaseExpired
-from yaoki.core.model import Lease, Run, RunId, Task, TaskId
+from yaoki.core.model import Lease, Run, RunId, Stage, Task, TaskId
 from yaoki.core.schedule import share, turns
 from yaoki.ports import ALL, Beat
 from yaoki.store import accounts, totals
@@ -135,7 +135,7 @@ class Claims(Writes):
         }
         order = turns({r: len(found) for r, found in ready.items()}, at_work, room)
         picked = [task for r, n in share(order).items() for task in ready[r][:n]]
-        return [task for task in _within(picked, used) if gate.lets(task)]
+        return _one_a_line([task for task in _within(picked, used) if gate.lets(task)])
 
     def _affords(self, link: Link, run_id: RunId, now: datetime) -> bool:
         """Before anything is begun: at a limit the run pauses and asks, close to it it warns.
@@ -267,6 +267,20 @@ class Claims(Writes):
             return back
 
         return self._db.write(work)
+
+
+def _one_a_line(picked: list[Task]) -> list[Task]:
+    """Of those whose proofs take turns only the first of each line."""
+    turns: set[tuple[str, str]] = set()
+    kept: list[Task] = []
+    for task in picked:
+        if task.work.refused and task.stage is Stage.VERIFY:
+            line = (task.run_id, task.parent)
+            if line in turns:
+                continue
+            turns.add(line)
+        kept.append(task)
+    return kept
 
 
 def _within(picked: list[Task], used: Counter[str]) -> list[Task]:

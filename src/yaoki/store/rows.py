@@ -103,6 +103,7 @@ def task_params(task: Task) -> dict[str, Any]:
         "held": int(task.held),
         "undo_wanted": int(task.undo_wanted),
         "place": task.work.host if task.take_over else "",
+        "refused": task.work.refused,
         "doc": _doc(task),
     }
 
@@ -202,6 +203,7 @@ def screen_row(row: Fields) -> Row:
         account=row["account"],
         tags=row["tags"],
         place=row["place"],
+        refused=row["refused"],
         session=data.get("session", ""),
         spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else Spend(),
     )

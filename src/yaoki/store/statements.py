@@ -14,10 +14,11 @@ VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_w
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc, account, held, undo_wanted, parent, phase, tags, place)
+                   landed, doc, account, held, undo_wanted, parent, phase, tags, place, refused)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags, :place)
+        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags, :place,
+        :refused)
 """
 
 UPDATE_TASK = """
@@ -25,7 +26,7 @@ UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :ep
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
                  landed = :landed, doc = :doc, held = :held, undo_wanted = :undo_wanted,
-                 place = :place,
+                 place = :place, refused = :refused,
                  rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
@@ -89,6 +90,13 @@ def open_dependents(keeping: str) -> str:
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
 
+# Who proves something that is to land on the same line.
+CONTENDERS = """
+SELECT n, refused FROM tasks
+WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
+  AND stage IN ('VERIFY', 'LAND')
+"""
+
 SPEC = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_SUBMITTED' ORDER BY seq LIMIT 1
 """
@@ -97,6 +105,9 @@ READY = """
 SELECT * FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND due_ms <= :now
   AND (place = '' OR :place = '' OR place = :place)
+  AND NOT (refused > 0 AND stage = 'VERIFY' AND EXISTS (
+      SELECT 1 FROM tasks o WHERE o.run_id = tasks.run_id AND o.parent = tasks.parent
+      AND o.state = 'ACTIVE' AND o.refused > 0 AND o.stage IN ('VERIFY', 'LAND')))
 ORDER BY rank, n LIMIT :limit
 """
 

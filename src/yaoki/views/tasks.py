@@ -181,6 +181,8 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     if view.limited_until is not None and row.stage == Stage.PREPARE:
         left = max(0.0, (view.limited_until - now).total_seconds())
         return f"waits for its account {row.account}, limited for {left:.0f} s"
+    if row.refused and row.stage == Stage.VERIFY:
+        return view.lacks or "waits for its turn to be proven on the moved branch"
     return view.lacks or "waits for a free slot"
 
 
@@ -213,6 +215,7 @@ def row_of(task: Task, open_needs: int) -> Row:
         account=(task.agent.account or task.agent.name) if task.agent else "",
         tags=joined(task.spec.tags),
         place=task.work.host if task.take_over else "",
+        refused=task.work.refused,
         session=task.session,
         spent=task.spent_on,
     )

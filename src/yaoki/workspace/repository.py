@@ -29,10 +29,20 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Rep
         raise RepositoryUnfit(f"there is no folder {path}", hint="cd into a repository, or --repo")
     check_version(invoke(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
     repository = _discover(path, env)
-    commits = invoke(["rev-list", "-n1", "--all"], cwd=path, env=env)
-    if not commits.out.strip():
+    if not _has_commits(path, env):
         raise RepositoryUnfit(f"{repository.top} has no commits", hint="git commit, then again")
     return repository
+
+
+def _has_commits(path: Path, env: Mapping[str, str]) -> bool:
+    """Nothing that looks at all worktrees is asked: git fails on one that is just being added."""
+    if invoke(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd=path, env=env).code == 0:
+        return True
+    args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
+    done = invoke(args, cwd=path, env=env)
+    if done.code != 0:
+        raise failure(args, done)
+    return bool(done.out.strip())
 
 
 def check_version(said: str) -> None:

@@ -90,7 +90,8 @@ def _agents(agents: Sequence[Here]) -> Iterator[str]:
     if answering:
         rest = ", ".join(one.name for one in answering[1:])
         aside = f"; here are also: {rest}" if rest else ""
-        yield f"\nagent = {_text(answering[0].name)}   # who works, unless a plan says else{aside}\n"
+        name = _text(answering[0].name)
+        yield f"\nagent = {name}   # who works, unless a plan says else{aside}\n"
     yield LIMITS
     if not answering:
         yield NO_AGENT

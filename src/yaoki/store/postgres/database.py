@@ -256,7 +256,8 @@ class PostgresDatabase:
             yield ReadLink(connection)
             connection.execute("COMMIT", prepare=False)
         except psycopg.Error as error:
-            lost = gone(error, connection)
+            # After a migration by a newer yaoki another connection has nothing prepared yet.
+            lost = gone(error, connection) or isinstance(error, errors.FeatureNotSupported)
             connection.close()
             raise self._cut_off(error, lost=lost) from None
         except BaseException:

@@ -19,7 +19,7 @@ SELECT {_ENTRY} FROM json_populate_recordset(NULL::journal, CAST(:rows AS json))
 """
 _PLAIN = (
     *("state", "stage", "attempt", "epoch", "holder", "lease_ms", "due_ms", "agent", "account"),
-    *("reason", "cancel_wanted", "landed", "doc", "held", "undo_wanted", "place"),
+    *("reason", "cancel_wanted", "landed", "doc", "held", "undo_wanted", "place", "refused"),
 )
 _KEPT_IF_NULL = ("rank", "claimed_ms")
 _UPDATE_TASKS = f"""

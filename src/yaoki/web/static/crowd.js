@@ -8,7 +8,7 @@ import { onConnection, onEntries } from "./live.js";
 const IDS_MAX = 100;
 const SOON_MS = 250;
 const REST = 5;
-const AGAIN_MS = 3_000;
+const AGAIN_MS = 8_000;
 // After these the graph itself may be another one.
 const GROWS = new Set(["PLAN_SUBMITTED", "PLAN_EXTENDED", "TASKS_PLANNED", "PHASE_FILLED", "TASK_REPLACED", "RUN_EXTENDED", "TASK_BLOCKED", "TASK_REVIVED", "RERUN_HELD", "RERUN_GRANTED"]);
 

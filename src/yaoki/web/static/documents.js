@@ -7,7 +7,8 @@ import { onConnection, onEntries } from "./live.js";
 
 const GAP_MS = 300;
 const FOLD_MS = 100;
-const AGAIN_MS = 3_000;
+const AGAIN_MS = 2_000;
+const AGAIN_MS_MAX = 60_000;
 // The server must have time for its work: a document that takes long is asked for less often.
 const REST = 5;
 const CLOCK_REST = 20;
@@ -50,6 +51,7 @@ class Asker {
   constructor(path, query, old, told) {
     Object.assign(this, { path, query, old, told, held: null });
     this.cost = 0;
+    this.failed = 0;
     this.abort = new AbortController();
   }
 
@@ -103,6 +105,7 @@ class Asker {
   async answered() {
     try {
       this.held = await get(this.path, this.query, this.abort.signal);
+      this.failed = 0;
       this.told({ held: this.held, error: null });
       // Folds over a long journal go on with the next question.
       if (this.held.complete === false) this.soon(FOLD_MS);
@@ -110,7 +113,8 @@ class Asker {
       if (error.name === "AbortError") return;
       if (!("code" in error)) throw error;
       this.told({ held: this.held, error });
-      if (passing(error)) this.soon(AGAIN_MS);
+      if (passing(error)) this.soon(Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** this.failed));
+      this.failed += 1;
     }
   }
 }

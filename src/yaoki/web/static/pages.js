@@ -7,7 +7,7 @@ import { onEntries } from "./live.js";
 
 const PAGES_KEPT = 12;
 const GAP_MS = 500;
-const AGAIN_MS = 3_000;
+const AGAIN_MS = 8_000;
 
 /** { rows, first, ended, error, sight, fresh }; a forgotten row is null until it is read again. */
 export function usePages(path, query, field, old) {

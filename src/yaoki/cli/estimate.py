@@ -1,0 +1,85 @@
+"""How long a run may still take, guessed from what it has done; nothing to go by is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from statistics import median
+
+from yaoki.core.model import State
+from yaoki.views import RunView, TaskView
+
+LANDED_KEPT = 1000
+OVER = frozenset({State.DONE, State.CANCELLED, State.REPLACED, State.ESCALATED})
+
+
+class Pace:
+    """How long landed tasks took, from their first claim on, waits included."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, datetime] = {}
+        self._took: list[timedelta] = []
+
+    def claimed(self, task_id: str, at: datetime) -> None:
+        self._begun.setdefault(task_id, at)
+
+    def landed(self, task_id: str, at: datetime) -> None:
+        begun = self._begun.pop(task_id, None)
+        if begun is not None and at >= begun:
+            self._took = [*self._took[1 - LANDED_KEPT :], at - begun]
+
+    def begun(self, task_id: str) -> datetime | None:
+        return self._begun.get(task_id)
+
+    @property
+    def took(self) -> Sequence[timedelta]:
+        return self._took
+
+
+def left(view: RunView, pace: Pace, slots: int, now: datetime) -> timedelta | None:
+    """As many rounds of the usual task as there are to come; nothing when none has landed.
+
+    Rounds are as many as the slots need, and at least the longest chain of needs.  What waits for
+    a person, or for somebody who does, is not counted: nobody knows when they answer.
+    """
+    if not pace.took:
+        return None
+    usual = median(pace.took)
+    open_ = [task for task in view.tasks if task.row.state not in OVER and not task.blocked]
+    if not open_:
+        return timedelta(0)
+    rounds = max(ceil(len(open_) / max(1, slots)), chain(open_))
+    begun = [at for task in open_ if (at := pace.begun(task.row.id)) is not None]
+    used = min(usual, max((now - at for at in begun), default=timedelta(0)))
+    return max(timedelta(0), usual * rounds - used)
+
+
+def chain(tasks: Sequence[TaskView]) -> int:
+    """The longest line of these tasks in which each needs the one before."""
+    unmet: Mapping[str, Sequence[str]] = {task.row.id: task.unmet for task in tasks}
+    depth: dict[str, int] = {}
+    for first in unmet:
+        way = [first]
+        while way:
+            here = way[-1]
+            deeper = [need for need in unmet[here] if need in unmet and need not in depth]
+            if deeper:
+                way += deeper[:1]
+                continue
+            depth[here] = 1 + max((depth.get(need, 0) for need in unmet[here]), default=0)
+            way.pop()
+    return max(depth.values(), default=0)
+
+
+def span(time: timedelta) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`, `2 days`."""
+    seconds = max(0, round(time.total_seconds()))
+    if seconds < 100:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{round(minutes / 1440)} days"

@@ -1,0 +1,74 @@
+"""Single keys from a terminal, as they are pressed; the terminal is given back as it was."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import select
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+
+# What a terminal sends for keys without a letter.
+NAMED = {
+    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
+    "\x1b[5~": "page-up", "\x1b[6~": "page-down",
+    "\x1b[H": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1b[4~": "end",
+    "\r": "enter", "\n": "enter", "\x7f": "back", "\x08": "back", "\x1b": "escape",
+}  # fmt: skip
+BYTES_MAX = 4096
+
+
+class Keys:
+    """Keys of one terminal.  Ctrl-C and its like stay signals."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._before = termios.tcgetattr(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)
+
+    def read(self) -> list[str]:
+        """What was pressed since the last look: characters, and names such as `up`."""
+        if not select.select([self._descriptor], [], [], 0)[0]:
+            return []
+        try:
+            raw = os.read(self._descriptor, BYTES_MAX)
+        except OSError:  # the terminal is gone; whoever draws on it finds out
+            return []
+        return list(keys_in(self._decoder.decode(raw)))
+
+    def close(self) -> None:
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+
+def keys_here() -> Keys | None:
+    """Those of standard input, where it is a terminal."""
+    try:
+        return Keys(sys.stdin.fileno()) if sys.stdin.isatty() else None
+    except (OSError, ValueError, termios.error):
+        return None
+
+
+def keys_in(text: str) -> Iterator[str]:
+    """One by one; an unknown sequence is left out as a whole."""
+    at = 0
+    while at < len(text):
+        end = _end(text, at)
+        piece = text[at:end]
+        at = end
+        if piece in NAMED:
+            yield NAMED[piece]
+        elif piece.isprintable():
+            yield piece
+
+
+def _end(text: str, at: int) -> int:
+    """Where the key that begins here ends: ESC [ or ESC O, up to a letter or a tilde."""
+    if text[at] != "\x1b" or text[at + 1 : at + 2] not in {"[", "O"}:
+        return at + 1
+    end = at + 2
+    while end < len(text) and not (text[end].isalpha() or text[end] == "~"):
+        end += 1
+    return min(end + 1, len(text))

@@ -1,0 +1,86 @@
+"""JSON whose values know their line: parsed value by value, so that each can be pointed at."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+_BLANKS = " \t\r\n"
+_DECODER = json.JSONDecoder()
+
+
+class NotJson(Exception):
+    """The text is no JSON; where, and why."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(why)
+        self.line, self.why = line, why
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in a text, and where it begins."""
+
+    text: str
+    at: int
+    data: Any
+
+    @property
+    def line(self) -> int:
+        return bisect_left(_breaks(self.text), self.at) + 1
+
+    def elements(self) -> Iterator[Value]:
+        """The values of a list; none of anything else."""
+        if isinstance(self.data, list) and self.data:
+            at = self.at + 1
+            for _ in self.data:
+                at = _skip(self.text, at, _BLANKS + ",")
+                data, end = _DECODER.raw_decode(self.text, at)
+                yield Value(self.text, at, data)
+                at = end
+
+    def get(self, key: str) -> Value | None:
+        """A member of an object; of two with the same name the last, as JSON has it."""
+        found = None
+        for name, value in self.members():
+            if name == key:
+                found = value
+        return found
+
+    def members(self) -> Iterator[tuple[str, Value]]:
+        if not isinstance(self.data, dict) or not self.data:
+            return
+        at = _skip(self.text, self.at + 1, _BLANKS)
+        while self.text[at] != "}":
+            name, at = _DECODER.raw_decode(self.text, at)
+            at = _skip(self.text, at, _BLANKS + ":")
+            data, end = _DECODER.raw_decode(self.text, at)
+            yield name, Value(self.text, at, data)
+            at = _skip(self.text, end, _BLANKS + ",")
+
+
+def parsed(text: str) -> Value:
+    """The whole text as one value; `NotJson` when it is none."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise NotJson(error.lineno, f"this is no JSON: {error.msg.lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise NotJson(1, "nested too deep, or with a number that is too long") from error
+    return Value(text, _skip(text, 0, _BLANKS), data)
+
+
+@lru_cache(maxsize=2)
+def _breaks(text: str) -> list[int]:
+    """Where lines end; counting them for each of ten thousand values would take minutes."""
+    return [at for at, letter in enumerate(text) if letter == "\n"]
+
+
+def _skip(text: str, at: int, over: str) -> int:
+    while at < len(text) and text[at] in over:
+        at += 1
+    return at
