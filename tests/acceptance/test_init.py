@@ -22,6 +22,12 @@ PYTHON = {
     "pyproject.toml": '[project]\nname = "x"\nversion = "1"\n[tool.pytest.ini_options]\n',
     "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n\ndef test_more():\n    pass\n",
 }
+# What needs nothing but Python itself, which starts at once.
+PLAIN = {
+    "setup.py": "",
+    "tests/test_sum.py": "import unittest\n\n\nclass Sum(unittest.TestCase):\n"
+    "    def test_sum(self):\n        self.assertEqual(1 + 1, 2)\n",
+}
 NODE = {
     "package.json": json.dumps({"scripts": {"test": "node --test", "lint": "eslint ."}}),
     "tsconfig.json": "{}",
@@ -143,8 +149,9 @@ def test_a_green_base_is_shown_and_the_checkout_stays_as_it_is(place: Place) -> 
 
 @pytest.mark.spec("12.3")
 def test_a_red_base_is_shown_with_its_failures_and_not_blamed_on_tasks(place: Place) -> None:
-    red = "def test_sum():\n    assert 1 + 1 == 3\n\ndef test_more():\n    assert not 'this'\n"
-    fill(place, {**PYTHON, "tests/test_sum.py": red})
+    more = "    def test_more(self):\n        self.fail('still red')\n"
+    red = PLAIN["tests/test_sum.py"].replace(", 2)", ", 3)") + more
+    fill(place, {**PLAIN, "tests/test_sum.py": red})
 
     done = place.yaoki("init", env=programs(place))
 
@@ -156,7 +163,7 @@ def test_a_red_base_is_shown_with_its_failures_and_not_blamed_on_tasks(place: Pl
 
 @pytest.mark.spec("12.3")
 def test_a_tool_that_is_not_installed_is_told_with_the_command_that_helps(place: Place) -> None:
-    fill(place, {**GO, **{f"app/{path}": text for path, text in PYTHON.items()}})
+    fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
 
     done = place.yaoki("init", env=programs(place))
 
@@ -208,7 +215,7 @@ def test_a_dry_run_shows_the_text_and_writes_nothing(place: Place) -> None:
 
 @pytest.mark.spec("12.3", "12.1", "12.8")
 def test_an_agent_that_answers_is_the_default_and_doctor_tries_it(place: Place) -> None:
-    fill(place, PYTHON)
+    fill(place, PLAIN)
     env = programs(place)
     a_program(place.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
     a_program(place.folder / "bin" / "codex", "echo broken >&2; exit 1")

@@ -243,6 +243,7 @@ def test_nothing_changed_is_incomplete_and_says_what_is_still_missing() -> None:
         "no-change",
         "check0",
     )
+    assert failure.params["exitCode"] == 0, "the agent's, not that of the failing check"
 
 
 @pytest.mark.spec("6.8")

@@ -44,6 +44,7 @@ _ERROR_LINE = re.compile(
     | \d{3}\s(?:too\smany\srequests|unauthorized|forbidden|service\sunavailable|bad\sgateway)
     | curl:\s\(\d
     | ssh:\s
+    | bwrap:\s
     | \S{1,100}:\spermission\sdenied\s\(publickey
     | attempt\s\d{1,3}\sfailed\b
     | retrying\s(?:<\w{1,20}>\s)?(?:in|after)\s\d
@@ -123,6 +124,7 @@ _REQUEST = (
 _NOTFOUND = (
     _STATUS + r"404\b|\b404 not found|model.{0,80}(?:not found|does not exist)|NotFoundError"
     r"|cannot find module|no module named|spawn \S{1,200} ENOENT"
+    r"|bwrap: execvp .{1,300}: No such file"
 )
 _FORBIDDEN = r"\bEACCES\b|\[Errno 13\]|\bEPERM\b|cannot be used with root|not running in a trusted"
 # The first that a line matches is meant: a 429 may speak of money, a 400 of a prompt too long.

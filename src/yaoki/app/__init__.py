@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
@@ -415,7 +416,7 @@ class App:
         if background is not None:
             background.ready(slots=slots, tags=list(self.tags(tags)))
         try:
-            with self.sending.beside():
+            with self.sending.beside(), self.traced():
                 pool.serve_all(runs)
         finally:
             runs.close()
@@ -576,7 +577,7 @@ class App:
             hand_over(pool.stop)
         else:
             _obey_signals(pool.stop, asked)
-        with self.sending.beside():
+        with self.sending.beside(), self.traced():
             pool.serve([run.id])
             self.closing.rests(run.id)
         self.catch_up()
@@ -589,6 +590,15 @@ class App:
 
         channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
         return Sending(self.store, channels, self.store.clock)
+
+    def traced(self) -> AbstractContextManager[None]:
+        """The trace is sent beside the work, where the environment names a collector."""
+        if not any(name.startswith("OTEL_EXPORTER_OTLP_") for name in os.environ):
+            return nullcontext()
+        from yaoki.app.observing import tracing
+
+        found = tracing(self, _warn)
+        return found.beside() if found else nullcontext()
 
     def expire_snapshots(self) -> list[str]:
         """Old ones go; those of tasks that are not over are needed."""

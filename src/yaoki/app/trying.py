@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -106,7 +107,9 @@ class Bench:
     def tried(self, found: Found) -> Tried:
         if not (self.place / found.because).exists():
             words = f"not tried: {found.because} is not committed"
-            return Tried(found, State.UNCOMMITTED, words, next=f"git add {found.because}")
+            return Tried(
+                found, State.UNCOMMITTED, words, next=f"git add {shlex.quote(found.because)}"
+            )
         if self.app.clock.now() > self.until:
             return Tried(found, State.NOT_RUN, OVER)
         why, remedy = self._prepared(found)

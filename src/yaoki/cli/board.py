@@ -48,6 +48,7 @@ class Board:
         self.pace = Pace()
         self._since: dict[str, datetime] = {}
         self._causes: dict[str, str] = {}
+        self._noted = 0
         self._recall()
         self.view = self._look()
 
@@ -70,6 +71,9 @@ class Board:
 
     def _note(self, entry: Entry) -> None:
         """What rows do not tell: since when, why it waits, how long tasks take."""
+        if entry.seq <= self._noted:
+            return
+        self._noted = entry.seq
         self._since[entry.task_id] = entry.at
         match entry.event:
             case "TASK_CLAIMED":

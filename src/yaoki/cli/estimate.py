@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
-from statistics import median
 
 from yaoki.core.model import State
 from yaoki.views import RunView, TaskView
@@ -45,7 +44,7 @@ def left(view: RunView, pace: Pace, slots: int, now: datetime) -> timedelta | No
     """
     if not pace.took:
         return None
-    usual = median(pace.took)
+    usual = sorted(pace.took)[len(pace.took) // 2]
     open_ = [task for task in view.tasks if task.row.state not in OVER and not task.blocked]
     if not open_:
         return timedelta(0)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId
 
 POLL_S = 0.2
+# Keys are answered sooner than the journal is looked at.
+KEYS_PER_POLL = 4
 PAGE = 1000
 # How long a run may rest before somebody sums it up; past this nobody is there to do it.
 SUMMED_WITHIN = timedelta(seconds=3)
@@ -36,12 +38,18 @@ class Following:
     def until(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """The last look comes after it was over, so the last entries are shown."""
         try:
-            while not over():
+            while not (over() or self._screen.left):
                 self._look()
-                wait(POLL_S)
+                self._rest(wait)
             self._look()
         finally:
             self._screen.close()
+
+    def _rest(self, wait: Callable[[float], object]) -> None:
+        for _ in range(KEYS_PER_POLL):
+            wait(POLL_S / KEYS_PER_POLL)
+            if self._screen.pressed():
+                self._screen.draw(self.note)
 
     def _look(self) -> None:
         """The journal is read only when somebody committed since."""

@@ -59,8 +59,8 @@ def init(dry_run: bool, no_run: bool, seconds: int, as_json: bool, repo: Path) -
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
     found = _look(app, limit, quiet=as_json)
-    if not dry_run:
-        _write(place, found.text)
+    if not dry_run and not _written(place, found.text):
+        return _unchanged(place, as_json=as_json)
     if as_json:
         document(_document(found, place, dry_run=dry_run))
     elif dry_run:
@@ -182,15 +182,16 @@ def _baseline(tried: Sequence[Tried]) -> list[dict[str, Any]]:
     ]
 
 
-def _write(file: Path, text: str) -> None:
+def _written(file: Path, text: str) -> bool:
     """Never over a file that came meanwhile."""
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        say(f"{line(str(file))}: came meanwhile; unchanged")
+        return False
     except OSError as error:
         raise YaokiError(
             f"{file} cannot be written: {(error.strerror or str(error)).lower()}",
             hint=f"make {file.parent} writable",
         ) from error
+    return True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yaoki.app import App
 
 LINES_MAX = 20_000
-BYTES_MAX = 256 * 1024
+BYTES_MAX = 64 * 1024
 WORDS_MAX = 4_000
 HELP = (
     "j, k, arrows   along the tasks",
@@ -146,7 +146,7 @@ class Answering:
 def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
     """What cannot be shown is said in its place."""
     try:
-        return list(load())[-LINES_MAX:]
+        return [text.expandtabs(4) for text in load()][-LINES_MAX:]
     except YaokiError as error:
         return [line(error.sentence), *([line(error.hint)] if error.hint else [])]
 
@@ -162,9 +162,7 @@ def why_panel(app: App, task: TaskView) -> Panel:
     from yaoki.cli import why
 
     task_id = TaskId(task.row.id)
-    return Reading(
-        f"why {line(task.row.name, 60)}", lambda: why.lines(why.explained(app, task_id))
-    )
+    return Reading(f"why {line(task.row.name, 60)}", lambda: why.lines(why.explained(app, task_id)))
 
 
 def log_panel(app: App, task: TaskView) -> Panel:

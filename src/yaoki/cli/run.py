@@ -190,7 +190,7 @@ def watch(run: str, once: bool, repo: Path) -> int:
         view = look(app, found)
         if not once:
             after = app.store.cursor()
-            screen = screen_for(app, found, quiet=False)
+            screen = screen_for(app, found, quiet=False, leave=True)
             following = Following(app, found, screen, after)
             if view.next.startswith("yaoki resume") and not app.workers():
                 following.note = f"nobody is at it, unless a worker waits somewhere: {view.next}"

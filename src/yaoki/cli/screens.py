@@ -25,12 +25,20 @@ TONES = {
 
 
 class Screen(Protocol):
-    """Is given every new entry of the journal, and drawn several times a second."""
+    """Is given every new entry of the journal, and drawn several times a second.
+
+    `left`: the reader wants to see no more of it.
+    """
+
+    left: bool
 
     def take(self, entries: Sequence[Entry]) -> None: ...
 
     def draw(self, note: str) -> None:
         """`note` is what the reader must know now, e.g. that a stop was asked for."""
+
+    def pressed(self) -> bool:
+        """Was a key pressed, so that it must be drawn again?"""
 
     def close(self) -> None: ...
 
@@ -38,15 +46,22 @@ class Screen(Protocol):
 class Silent:
     """Shows nothing."""
 
+    left = False
+
     def take(self, entries: Sequence[Entry]) -> None: ...
 
     def draw(self, note: str) -> None: ...
+
+    def pressed(self) -> bool:
+        return False
 
     def close(self) -> None: ...
 
 
 class Lines:
     """One line per entry of interest, at once, so that a pipe reads along."""
+
+    left = False
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -81,18 +96,24 @@ class Lines:
             self._noted = note
             self._put(note)
 
+    def pressed(self) -> bool:
+        return False
+
     def close(self) -> None: ...
 
 
-def screen_for(app: App, run: Run, *, quiet: bool) -> Screen:
-    """A live table on a terminal that can move its cursor; plain lines everywhere else."""
+def screen_for(app: App, run: Run, *, quiet: bool, leave: bool = False) -> Screen:
+    """A live table on a terminal that can move its cursor; plain lines everywhere else.
+
+    `leave`: whoever looks may go away while the run goes on.
+    """
     if quiet:
         return Silent()
     if not _moves():
         return Lines(app)
     from yaoki.cli.tui import LiveTable
 
-    return LiveTable(app, run)
+    return LiveTable(app, run, leave=leave)
 
 
 def _moves() -> bool:

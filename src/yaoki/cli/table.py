@@ -40,6 +40,7 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
         "logs": Listed("yaoki.cli.logs:logs", "show what an agent or a check wrote"),
         "diff": Listed("yaoki.cli.diff:diff", "show what a task changed"),
         "report": Listed("yaoki.cli.report:report", "tell what became of a run, with its proof"),
+        "metrics": Listed("yaoki.cli.metrics:metrics", "print what Prometheus scrapes"),
         "verify": Listed("yaoki.cli.verify:verify", "hold a run's receipt against git alone"),
     },
     "Decide": {

@@ -2,40 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from yaoki.cli import panels
 from yaoki.cli.board import Board
-from yaoki.cli.render import COLOURS, line, names_of
-from yaoki.core.model import Stage, State
+from yaoki.cli.glyphs import Glyphs, glyphs_here
+from yaoki.cli.kept import Kept
+from yaoki.cli.keys import Keys, keys_here
+from yaoki.cli.layout import Layout, listed
 from yaoki.ports import Entry
-from yaoki.views import RunView, TaskView, waiting_for
+from yaoki.views import TaskView
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
-# Head, bar, column names, counts and note take so many lines of the screen.
-FRAME_LINES = 8
-BAR_CHARS = 40
-ORDER = {state: n for n, state in enumerate((State.ESCALATED, State.ACTIVE, State.WAITING))}
+TERMINATED = 128 + signal.SIGTERM
+STEPS = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": 10, "page-up": -10}
+OPENS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
+    "w": panels.why_panel,
+    "enter": panels.why_panel,
+    "l": panels.log_panel,
+    "d": panels.diff_panel,
+    "a": panels.answer_panel,
+}
 
 
 class LiveTable:
-    """Redraws one table in place until it is closed."""
+    """Takes the screen until it is closed, and gives it back as it was.
 
-    def __init__(self, app: App, run: Run, console: Console | None = None) -> None:
-        self._app = app
+    `leave`: the reader may go away before the run rests.
+    """
+
+    def __init__(self, app: App, run: Run, *, leave: bool = False) -> None:
+        self._app, self._leave = app, leave
         self._board = Board(app, run)
-        self._console = console or Console(highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._console = Console(highlight=False)
+        self._glyphs: Glyphs = glyphs_here()
+        self._panel: panels.Panel | None = None
+        self._chosen = ""
+        self._said = ""
+        self.left = False
+        # Until the screen is given back, what is written beside it would be lost in it.
+        self._kept = Kept(sys.stderr)
+        self._keys: Keys | None = keys_here()
+        self._live = Live(
+            console=self._console,
+            auto_refresh=False,
+            screen=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        if leave:
+            signal.signal(signal.SIGTERM, _ended)
+        sys.stderr = self._kept
         self._live.start()
 
     def take(self, entries: Sequence[Entry]) -> None:
@@ -43,54 +72,98 @@ class LiveTable:
 
     def draw(self, note: str) -> None:
         now = self._app.clock.now()
-        self._live.update(self.frame(now, note), refresh=True)
+        width, height = self._console.size
+        lines = self.frame(now, note, width, height)
+        fitted = [_fitted(text, width, self._glyphs) for text in lines[:height]]
+        self._live.update(Group(*fitted), refresh=True)
 
     def close(self) -> None:
         self._live.stop()
+        if self._keys is not None:
+            self._keys.close()
+        sys.stderr = self._kept.under
+        self._kept.told()
 
-    def frame(self, now: datetime, note: str = "") -> RenderableType:
+    # -------------------------------------------------------------- keys
+
+    def pressed(self) -> bool:
+        """Was any key pressed that may change the screen?"""
+        found = self._keys.read() if self._keys is not None else []
+        for key in found:
+            self._press(key)
+        return bool(found)
+
+    def _press(self, key: str) -> None:
+        self._said = ""
+        if self._panel is not None:
+            self._panel.press(key)
+            if self._panel.over:
+                self._said, self._panel = self._panel.said, None
+        elif key in {"q", "escape"}:
+            self._go()
+        elif key == "?":
+            self._panel = panels.help_panel()
+        else:
+            self._on_a_task(key)
+
+    def _go(self) -> None:
+        self.left = self._leave
+        if not self._leave:
+            self._said = "this terminal carries the run; Ctrl-C stops it, and loses nothing"
+
+    def _on_a_task(self, key: str) -> None:
+        tasks = listed(self._board.view)
+        if not tasks:
+            return
+        ids: list[str] = [task.row.id for task in tasks]
+        at = ids.index(self._chosen) if self._chosen in ids else 0
+        if key in OPENS:
+            self._chosen = ids[at]
+            self._panel = OPENS[key](self._app, tasks[at])
+            return
+        first = self._chosen not in ids and STEPS.get(key, 0) > 0
+        at = {"g": 0, "home": 0, "G": len(ids) - 1, "end": len(ids) - 1}.get(
+            key, at + (0 if first else STEPS.get(key, 0))
+        )
+        self._chosen = ids[max(0, min(at, len(ids) - 1))]
+
+    # -------------------------------------------------------------- what is shown
+
+    def frame(self, now: datetime, note: str, width: int, height: int) -> list[Text]:
+        told = " ".join(filter(None, (self._said, note, self._kept.last)))
+        if self._panel is not None:
+            return _over(self._panel, told, width, height)
         view = self._board.current(now)
-        room = max(3, self._console.size.height - FRAME_LINES)
-        parts: list[RenderableType] = [_head(view), _bar(view), self._table(view, now, room)]
-        parts.append(Text(_counts(view), style="dim"))
-        if note:
-            parts.append(Text(note, style="yellow"))
-        return Group(*parts)
+        layout = Layout(view, self._board, self._glyphs, now, self._checking)
+        keys = self._keys is not None
+        return layout.lines(width, height, self._chosen if keys else "", told, keys=keys)
 
-    def _table(self, view: RunView, now: datetime, room: int) -> Table:
-        table = Table(box=None, pad_edge=False, expand=True, header_style="dim")
-        for name, ratio in (("", None), ("task", 2), ("state", None), ("try", None), ("", 5)):
-            table.add_column(name, ratio=ratio, no_wrap=True, overflow="ellipsis")
-        names = names_of(view)
-        for task in foremost(view, room):
-            row, style = task.row, COLOURS.get(task.row.state, "")
-            stands = row.stage if row.state is State.ACTIVE else row.state.value
-            cells = (str(row.n), line(row.name, 60), stands, str(row.attempt or ""))
-            words = self._words(task, now, names)
-            table.add_row(*(Text(cell, style=style) for cell in (*cells, words)))
-        return table
-
-    def _words(self, task: TaskView, now: datetime, names: dict[str, str]) -> str:
+    def _checking(self, task: TaskView) -> str:
         row = task.row
-        match row.state:
-            case State.ESCALATED:
-                return line(f"{task.next}  {task.reason}: {row.question}")
-            case State.ACTIVE if row.cancel_wanted:
-                return "being cancelled"
-            case State.ACTIVE if row.stage == Stage.VERIFY:
-                return f"check {line(running_check(self._folder(task)), 60)}"
-            case State.ACTIVE if row.stage == Stage.WORK:
-                return f"agent {line(row.agent, 60)}"
-            case State.ACTIVE | State.CANCELLED | State.REPLACED:
-                return ""
-            case State.WAITING:
-                return line(waiting_for(task, now, names))
-            case State.DONE:
-                return f"landed {row.landed[:10]}"
+        return running_check(self._app.folder / row.run_id / row.id / str(row.attempt))
 
-    def _folder(self, task: TaskView) -> Path:
-        row = task.row
-        return self._app.folder / row.run_id / row.id / str(row.attempt)
+
+def _ended(*_: object) -> None:
+    """So that the screen is given back."""
+    raise SystemExit(TERMINATED)
+
+
+def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
+    """A head, the text, and the keys at the very bottom."""
+    room = max(1, height - (3 if told else 2))
+    shown = list(panel.lines(width, room))
+    body = [Text(text) for text in [*shown, *[""] * (room - len(shown))]]
+    notes = [Text(told, style="yellow")] if told else []
+    return [Text(panel.title, style="bold"), *body, *notes, Text(panel.keys, style="dim")]
+
+
+def _fitted(text: Text, width: int, glyphs: Glyphs) -> Text:
+    if not glyphs.unicode:
+        # A letter becomes a letter, so styles stay where they are.
+        text.plain = glyphs.fit(text.plain)
+    text.no_wrap = True
+    text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
+    return text
 
 
 def running_check(folder: Path) -> str:
@@ -99,32 +172,3 @@ def running_check(folder: Path) -> str:
     names = [place.name for place in home.iterdir()] if home.is_dir() else []
     numbered = [name.partition("-") for name in names if name.partition("-")[0].isdecimal()]
     return max(numbered, key=lambda parts: int(parts[0]), default=("", "", ""))[2]
-
-
-def foremost(view: RunView, room: int) -> list[TaskView]:
-    """A screenful: who asks, who works, who waits for a date; then the rest, newest last."""
-
-    def place(task: TaskView) -> tuple[int, bool, int]:
-        row = task.row
-        return ORDER.get(row.state, len(ORDER)), row.due_at is None, row.n
-
-    shown = sorted(view.tasks, key=place)
-    return shown[:room]
-
-
-def _head(view: RunView) -> Text:
-    head = Text(f"run {view.run.id} ", style="bold")
-    return head.append(line(view.run.goal, 120), style="default")
-
-
-def _bar(view: RunView) -> Text:
-    done, total = view.counts[State.DONE.value], len(view.tasks)
-    filled = BAR_CHARS * done // total if total else 0
-    bar = Text("━" * filled, style="green").append("━" * (BAR_CHARS - filled), style="bright_black")
-    return bar.append(f"  {done}/{total} landed", style="default")
-
-
-def _counts(view: RunView) -> str:
-    told = [f"{n} {state.lower()}" for state, n in view.counts.items() if n]
-    blocked = sum(task.blocked for task in view.tasks)
-    return ", ".join([*told, *([f"{blocked} blocked"] if blocked else [])])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.records import log_format_option
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.worker import SLOTS, tag_option
 from yaoki.errors import NotNow
@@ -27,12 +28,13 @@ STOPPED_WITHIN = timedelta(seconds=60)
 @click.command()
 @click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
 @tag_option
+@log_format_option
 @json_option
 @repo_option
-def up(slots: int | None, tags: tuple[str, ...], as_json: bool, repo: Path) -> int:
+def up(slots: int | None, tags: tuple[str, ...], log_format: str, as_json: bool, repo: Path) -> int:
     """Keep a background worker for this repository's store; twice is once."""
     with opened(repo, create=True) as app:
-        found, started = ensured(app, slots, tags)
+        found, started = ensured(app, slots, tags, log_format)
         if as_json:
             document(_facts(app, found, started=started))
         else:
@@ -40,7 +42,9 @@ def up(slots: int | None, tags: tuple[str, ...], as_json: bool, repo: Path) -> i
     return 0
 
 
-def ensured(app: App, slots: int | None = None, tags: tuple[str, ...] = ()) -> tuple[Running, bool]:
+def ensured(
+    app: App, slots: int | None = None, tags: tuple[str, ...] = (), log_format: str = "text"
+) -> tuple[Running, bool]:
     """The background worker, and whether it was started just now."""
     daemon = app.daemon
     found = daemon.running()
@@ -50,6 +54,7 @@ def ensured(app: App, slots: int | None = None, tags: tuple[str, ...] = ()) -> t
     app.store.version()
     more = [word for tag in tags for word in ("--tag", tag)]
     more += ["--slots", str(slots)] if slots else []
+    more += ["--log-format", log_format] if log_format != "text" else []
     # Nothing is imported from the repository: it may hold a folder of our name.
     argv = [sys.executable, "-P", "-m", "yaoki", "worker", "--background", *more]
     return daemon.start(argv, app.repository.top, READY_WITHIN), True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import opened, repo_option
+from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
 from yaoki.core.tags import FORM, is_tag
 
@@ -44,6 +45,7 @@ tag_option = click.option(
 @click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
 @tag_option
 @click.option("--run", "run_name", metavar="RUN", default="", help="Serve only this run.")
+@log_format_option
 @click.option("--background", is_flag=True, hidden=True)
 @repo_option
 def worker(
@@ -51,6 +53,7 @@ def worker(
     slots: int | None,
     tags: tuple[str, ...],
     run_name: str,
+    log_format: str,
     background: bool,
     repo: Path,
 ) -> int:
@@ -63,14 +66,15 @@ def worker(
         if lock is not None and not lock.take():
             say("a background worker serves this store already")
             return 0
-        return _serve(app, slots, tags, run_name, lock, store)
+        with records(app, log_format) as tell:
+            return _serve(app, slots, tags, run_name, lock, store, tell)
 
 
-def _page(app: App, store: str) -> PageBeside:
+def _page(app: App, store: str, tell: Tell) -> PageBeside:
     """Served beside the work; what goes wrong with it is told and stops nothing."""
     from yaoki.web.beside import PageBeside
 
-    page = PageBeside(app, lambda words: say(f"worker: {words}"), store=store)
+    page = PageBeside(app, lambda words: tell(f"worker: {words}"), store=store)
     page.start()
     return page
 
@@ -82,20 +86,21 @@ def _serve(
     run_name: str,
     lock: Daemon | None,
     store: str,
+    tell: Tell,
 ) -> int:
     slots = slots or app.settings.limits.parallel
     run = app.control.find_run(run_name).id if run_name else ""
     words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""
-    say(f"worker: serving {run or 'every open run'} with {slots} slots{words}")
+    tell(f"worker: serving {run or 'every open run'} with {slots} slots{words}")
 
     def asked(stop: Stop) -> None:
-        say("worker: stopping now" if stop.now else "worker: agents at work finish first")
+        tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
-    page = _page(app, store) if lock is not None and app.settings.ui.background else None
+    page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
         app.serve_all(slots=slots, tags=tags, run=run, background=lock, asked=asked)
     finally:
         if page is not None:
             page.stop()
-    say("worker: stopped")
+    tell("worker: stopped")
     return 0

@@ -28,7 +28,7 @@ from yaoki.core.events import (
     Why,
     check_finished,
 )
-from yaoki.core.model import Failure, Item, Kind, Reason, Stage, Task, TaskKind, Verdict
+from yaoki.core.model import AgentExit, Failure, Item, Kind, Reason, Stage, Task, TaskKind, Verdict
 from yaoki.core.reports import (
     Blame,
     Conflicted,
@@ -168,7 +168,7 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     theirs = failure.ours or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
-        failure = _with_findings(nothing, failure, verdict)
+        failure = _with_findings(nothing, failure, verdict, exit_)
     return (*told, judged, *_failing(task, failure, moment, task.work.tree))
 
 
@@ -196,14 +196,20 @@ def sent_back(task: Task, moment: Moment) -> tuple[Event, ...]:
     return _failing(task, task.blame, moment)
 
 
-def _with_findings(nothing: Failure, failure: Failure, verdict: Verdict) -> Failure:
-    """The findings say what is still missing, so they go along with "nothing was changed"."""
+def _with_findings(
+    nothing: Failure, failure: Failure, verdict: Verdict, exit_: AgentExit
+) -> Failure:
+    """The findings say what is still missing, so they go along with "nothing was changed".
+
+    The exit code is the agent's own: that of a check would be told as if it were.
+    """
     told = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not Kind.INCOMPLETE:
         return told
     said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
     words = "; ".join((nothing.message, *said))
-    return replace(told, message=words, items=failure.items, params=failure.params)
+    params = {**failure.params, "exitCode": exit_.code}
+    return replace(told, message=words, items=failure.items, params=params)
 
 
 def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:

@@ -22,10 +22,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from yaoki.errors import YaokiError
+from yaoki.observe.exposition import MEDIA
 from yaoki.web.asked import Asked, read_body, read_query
 from yaoki.web.desk import Desk
 from yaoki.web.events import Hub
-from yaoki.web.guard import Guard, as_response
+from yaoki.web.guard import METRICS, Guard, as_response
 from yaoki.web.openapi import openapi
 from yaoki.web.passes import Passes
 from yaoki.web.place import Place
@@ -146,10 +147,15 @@ class Site:
     def _page(self) -> list[Path_ | Mount]:
         """Any other path is a view of the page, so that addresses of views can be kept."""
         return [
+            Path_(METRICS, self._told(self._metrics)),
             Mount("/static", Files(directory=STATIC)),
             Path_("/favicon.ico", self._no_icon),
             Path_("/{view:path}", self._index),
         ]
+
+    async def _metrics(self, _: Request) -> Response:
+        text = await to_thread.run_sync(self.desk.metrics_text, limiter=self._threads)
+        return Response(text, headers={"Content-Type": MEDIA})
 
     async def _no_icon(self, _: Request) -> Response:
         return Response(status_code=204)

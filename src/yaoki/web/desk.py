@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from yaoki.app import App
 from yaoki.app.looking import look
+from yaoki.app.observing import Metrics
 from yaoki.core.model import Run, Task
 from yaoki.core.redact import secret_values
 from yaoki.errors import Unknown
@@ -79,6 +80,7 @@ class Desk:
             self._names.clear()
             self.__dict__.pop("reliability", None)
             self.__dict__.pop("cures", None)
+            self.__dict__.pop("_metrics", None)
         old.close()
 
     def close(self) -> None:
@@ -156,6 +158,13 @@ class Desk:
         from yaoki.views.cures import Cures
 
         return Folds(Cures(), self._onward(""))
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return Metrics(self._app)
+
+    def metrics_text(self) -> str:
+        return self._metrics.text()
 
     def _onward(self, run_id: str) -> Callable[..., Any]:
         def read(events: tuple[str, ...], after: int, limit: int) -> Any:

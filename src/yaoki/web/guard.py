@@ -12,11 +12,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, LINK, Passes
+from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, LINK, SCRAPE, Passes
 from yaoki.web.place import Place
 from yaoki.web.refusals import Turned, refusal
 
 API = "/api/"
+METRICS = "/metrics"
 ENTER = "/enter"
 SAFE = frozenset({"GET", "HEAD"})
 POLICY = (
@@ -66,7 +67,15 @@ class Guard:
             if scope["method"] not in SAFE and may != ACT:
                 raise Turned(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
             scope.setdefault("state", {})["may"] = may
+        elif scope["path"] == METRICS and not self._scrapes(headers):
+            self._may(headers)
         return None
+
+    def _scrapes(self, headers: Headers) -> bool:
+        """A pass for metrics opens nothing else."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        known = self._passes.read(SCRAPE, token.strip(), self._now())
+        return scheme.lower() == "bearer" and bool(known)
 
     def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from yaoki.app import App
 
 ACT, LOOK = "act", "look"
-LINK, COOKIE = "link", "cookie"
-# How long: of a link that may act, of one that may look, of a cookie.
-HOLDS = {(LINK, ACT): timedelta(days=1), (LINK, LOOK): timedelta(days=7)}
+LINK, COOKIE, SCRAPE = "link", "cookie", "scrape"
+# How long: of a link that may act, of one that may look, of what a scraper keeps in its settings.
+HOLDS = {
+    (LINK, ACT): timedelta(days=1),
+    (LINK, LOOK): timedelta(days=7),
+    (SCRAPE, LOOK): timedelta(days=366),
+}
 COOKIE_HOLDS = timedelta(days=7)
 KEY_BYTES = 32
 PASS_CHARS_MAX = 200

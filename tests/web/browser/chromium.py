@@ -25,7 +25,7 @@ from tests.web.served import Served
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WHY = "no Chromium was found; on Debian: apt install chromium"
-BOUND_MS = 20_000
+BOUND_MS = 40_000
 # A name that is not this machine's, though it leads here: what a rebound name would be.
 FOREIGN = "elsewhere.test"
 # The first choice; what the person chooses later stays.

@@ -123,6 +123,7 @@ def _found(
     language: Language, tool: Tool, manager: Manager, folder: Folder, place: Folder, because: str
 ) -> Found:
     run = tuple(_filled(tool.run, manager))
+    program = tool.program or run[0]
     setup = bool(manager.setup) and (
         not manager.setup_any or bool(first(manager.setup_any, folder))
     )
@@ -141,8 +142,8 @@ def _found(
         folder=folder.path,
         run=run,
         shell=tool.shell,
-        program=tool.program or run[0],
-        install=tool.install or (manager.install if run[:1] == _lead(manager, run) else added),
+        program=program,
+        install=tool.install or (manager.install if _brings(manager, program) else added),
         remedy=tool.install or (" ".join(manager.setup) if script else added),
         manager=manager.name,
         setup=manager.setup if setup else (),
@@ -152,10 +153,10 @@ def _found(
     )
 
 
-def _lead(manager: Manager, run: tuple[str, ...]) -> tuple[str, ...]:
-    """The first word, when it is the manager's own or the language's."""
+def _brings(manager: Manager, program: str) -> bool:
+    """Does the program come with the manager, or with the language itself?"""
     own = {words[0] for words in (manager.run, manager.exec, manager.script) if words}
-    return run[:1] if run and (run[0] in own or not manager.add or run[0] == "python") else ()
+    return program in {*own, "python"} or not manager.add
 
 
 def _filled(words: Iterable[str], manager: Manager) -> Iterator[str]:

@@ -1,0 +1,45 @@
+"""What a terminal can show: line drawing and foreign letters, or plain ASCII."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PLAIN = str.maketrans({"…": "~", "━": "=", "─": "-", "·": "|", "▸": ">", "–": "-", "—": "-"})
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """`unicode` false: everything is ASCII, and what has no likeness becomes a question mark."""
+
+    unicode: bool
+
+    @property
+    def bar(self) -> tuple[str, str]:
+        return ("━", "─") if self.unicode else ("=", "-")
+
+    @property
+    def mark(self) -> str:
+        return "▸" if self.unicode else ">"
+
+    @property
+    def dot(self) -> str:
+        return " · " if self.unicode else " | "
+
+    def fit(self, text: str) -> str:
+        if self.unicode:
+            return text
+        return text.translate(PLAIN).encode("ascii", "replace").decode("ascii")
+
+
+def glyphs_here(env: Mapping[str, str] = os.environ) -> Glyphs:
+    """By what the locale says.
+
+    Python turns the C locale into C.UTF-8 for itself, which tells nothing of the terminal.
+    """
+    said = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
+    plain_lang = env.get("LANG", "") in {"", "C", "POSIX"}
+    coerced = not env.get("LC_ALL") and said == "C.UTF-8" and plain_lang
+    known = said.lower().replace("-", "").endswith("utf8")
+    return Glyphs(known and not coerced)

@@ -1,0 +1,187 @@
+"""The lines of the live table: head, progress, tasks in groups, counts, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from yaoki.cli.board import Board
+from yaoki.cli.estimate import left, span
+from yaoki.cli.glyphs import Glyphs
+from yaoki.cli.render import COLOURS, line, names_of
+from yaoki.core.model import Spend, Stage, State
+from yaoki.core.status import Status
+from yaoki.views import RunView, TaskView, waiting_for
+
+GROUPS = ("needs you", "at work", "waits", "at rest")
+NARROW = 70
+NAME_CELLS = 28
+BAR_CELLS = 40
+KEYS = "j/k move  w why  l log  d diff  a answer  ? keys  q leave"
+FEW_KEYS = "j k  w l d a  ?: keys  q: leave"
+_GROUP = {State.ESCALATED: 0, State.ACTIVE: 1, State.WAITING: 2}
+
+
+def group_of(task: TaskView) -> int:
+    return _GROUP.get(task.row.state, 3)
+
+
+def listed(view: RunView) -> list[TaskView]:
+    """All tasks in the order of the screen: who asks, who works, who waits for a date, the rest."""
+
+    def place(task: TaskView) -> tuple[int, bool, bool, int]:
+        row = task.row
+        return group_of(task), task.blocked, row.due_at is None, row.n
+
+    return sorted(view.tasks, key=place)
+
+
+def cost(spent: Spend) -> str:
+    """What was reported; runs that reported nothing are unknown, never zero."""
+    if spent.unknown >= spent.attempts:
+        return "cost unknown" if spent.attempts else "no cost yet"
+    more = f" and {spent.unknown} runs of unknown cost" if spent.unknown else ""
+    return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One frame."""
+
+    view: RunView
+    board: Board
+    glyphs: Glyphs
+    now: datetime
+    checking: Callable[[TaskView], str]
+
+    def lines(self, width: int, height: int, chosen: str, told: str, *, keys: bool) -> list[Text]:
+        head = [self._title(), self._bar(width), Text(self._left(), style="dim")]
+        if self.view.status is Status.PAUSED:
+            words = f"paused: {line(self.view.run.paused)}; {self.view.next}"
+            head.append(Text(words, style="red"))
+        foot = [Text(self._counts(), style="dim")]
+        foot += [Text(told, style="yellow")] if told else []
+        foot += [Text(KEYS if width >= len(KEYS) else FEW_KEYS, style="dim")] if keys else []
+        room = max(1, height - len(head) - len(foot))
+        return [*head, *self._tasks(width, room, chosen), *foot]
+
+    # -------------------------------------------------------------- head and foot
+
+    def _title(self) -> Text:
+        head = Text(f"run {self.view.run.id} ", style="bold")
+        head.append(f"{self.view.status.value}  ", style="default")
+        return head.append(line(self.view.run.goal, 200), style="default")
+
+    def _bar(self, width: int) -> Text:
+        counts = self.view.counts
+        done = counts[State.DONE.value]
+        total = len(self.view.tasks) - counts[State.REPLACED.value]
+        cells = max(8, min(BAR_CELLS, width // 2 - 4))
+        filled = cells * done // total if total else 0
+        full, empty = self.glyphs.bar
+        bar = Text(full * filled, style="green").append(
+            empty * (cells - filled), style="bright_black"
+        )
+        share = f" {100 * done // total} %" if total else ""
+        return bar.append(f"  {done}/{total} landed{share}", style="default")
+
+    def _left(self) -> str:
+        """An estimate says what it was made from; without anything to go by it is unknown."""
+        run, pace = self.view.run, self.board.pace
+        if self.view.status is not Status.ACTIVE:
+            return cost(self.view.spent)
+        time = left(self.view, pace, run.parallel, self.now)
+        if time is None:
+            words = "time left unknown"
+        else:
+            landed = len(pace.took)
+            words = f"about {span(time)} left, judged by {landed} landed"
+            words += ", without what waits for you" if self.view.asking else ""
+        return self.glyphs.dot.join((words, cost(self.view.spent)))
+
+    def _counts(self) -> str:
+        told = [f"{n} {state.lower()}" for state, n in self.view.counts.items() if n]
+        blocked = sum(task.blocked for task in self.view.tasks)
+        return ", ".join([*told, *([f"{blocked} blocked"] if blocked else [])])
+
+    # -------------------------------------------------------------- tasks
+
+    def _tasks(self, width: int, room: int, chosen: str) -> list[Text]:
+        """As many lines as there is room for, the chosen one among them."""
+        tasks = listed(self.view)
+        at = next((n for n, task in enumerate(tasks) if task.row.id == chosen), 0)
+        # Each group has a head; so many tasks are looked at that the window is certainly full.
+        first = max(0, at - room)
+        names = names_of(self.view)
+        lines = list(self._grouped(tasks[first : at + room + 1], width, chosen, names))
+        here = next((n for n, (_, id_) in enumerate(lines) if id_ == chosen and chosen), 0)
+        top = max(0, min(here - room + 1 + min(2, room // 3), len(lines) - room))
+        return [text for text, _ in lines[top : top + room]]
+
+    def _grouped(
+        self, tasks: Sequence[TaskView], width: int, chosen: str, names: dict[str, str]
+    ) -> Iterator[tuple[Text, str]]:
+        cells = max((cell_len(line(task.row.name, 60)) for task in tasks), default=0)
+        cells = min(cells, NAME_CELLS, max(8, width // 4))
+        before = -1
+        for task in tasks:
+            group = group_of(task)
+            if group != before:
+                yield Text(GROUPS[group], style="dim"), ""
+                before = group
+            yield self._task(task, width, cells, chosen, names), task.row.id
+
+    def _task(
+        self, task: TaskView, width: int, cells: int, chosen: str, names: dict[str, str]
+    ) -> Text:
+        row, style = task.row, COLOURS.get(task.row.state, "")
+        mark = self.glyphs.mark if row.id == chosen else " "
+        name = set_cell_size(line(row.name, 60), cells)
+        stands = row.stage if row.state is State.ACTIVE else row.state.value
+        if task.blocked:
+            stands = "BLOCKED"
+        tries = f"try {row.attempt}" if row.attempt else ""
+        words = self._words(task, names)
+        if width < NARROW:
+            parts = [stands.lower() if group_of(task) in {1, 3} else "", tries, words]
+            detail = " ".join(filter(None, parts))
+        else:
+            detail = f"{stands:9} {tries:6}  {words}"
+        return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
+
+    def _words(self, task: TaskView, names: dict[str, str]) -> str:
+        row = task.row
+        match row.state:
+            case State.ESCALATED:
+                return line(f"{task.reason}: {row.question}")
+            case State.ACTIVE if row.cancel_wanted:
+                return "being cancelled"
+            case State.ACTIVE if row.stage == Stage.VERIFY:
+                return f"check {line(self.checking(task), 60)}{self._for(row.id)}"
+            case State.ACTIVE if row.stage == Stage.WORK:
+                return f"agent {line(row.agent, 60)}{self._for(row.id)}"
+            case State.ACTIVE:
+                return self._for(row.id).lstrip(", ")
+            case State.CANCELLED | State.REPLACED:
+                return ""
+            case State.WAITING:
+                return line(self._waits(task, names))
+            case State.DONE:
+                return f"landed {row.landed[:10]}"
+
+    def _waits(self, task: TaskView, names: dict[str, str]) -> str:
+        """What for, with a countdown; and because of what, if it was at work before."""
+        words, row = waiting_for(task, self.now, names), task.row
+        if row.due_at is not None and row.due_at > self.now:
+            words = f"next try in {span(row.due_at - self.now)}"
+            cause = self.board.cause(row.id)
+            return f"{words}, after {cause}" if cause else words
+        return words
+
+    def _for(self, task_id: str) -> str:
+        since = self.board.since(task_id)
+        return f", {span(self.now - since)}" if since is not None else ""

@@ -1,0 +1,37 @@
+"""Spans: what a trace is made of.  Ids are derived, so a restart goes on with the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`failed` says what was wrong; empty when nothing was."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_id: bytes
+    name: str
+    start: datetime
+    end: datetime
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    failed: str = ""
+
+
+def trace_id(run_id: str) -> bytes:
+    return _digest("run", run_id)[:16]
+
+
+def span_id(run_id: str, *parts: object) -> bytes:
+    """Of the run itself, or of a part of it."""
+    return _digest("span", run_id, *(str(part) for part in parts))[:8]
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(("yaoki", *parts)).encode()).digest()
