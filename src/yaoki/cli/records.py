@@ -28,12 +28,13 @@ WARNINGS = frozenset(
     {"ESCALATE_DECISION", "RETRY_DECISION", "LEASE_EXPIRED", "RESULT_REFUSED", "DEAD_LETTERED"}
     | {"WARNING", "BUDGET_WARNING", "CHECKOUT_CHANGED", "RERUN_HELD"}
 )
+OVER = frozenset({"TASK_LANDED", "TASK_CANCELLED", "TASK_REPLACED"})
 log_format_option = click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How the worker writes its log; json: one object a line, with what its tasks live through.",
+    help="The worker's log; json: one object a line, also for what happens to its tasks.",
 )
 
 
@@ -137,3 +138,5 @@ class Journalled:
             message=line(told(entry)),
             trace_id=trace_id(entry.run_id).hex(),
         )
+        if entry.event in OVER:
+            self._mine.discard(entry.task_id)

@@ -1,0 +1,317 @@
+"""The live view: what a person sees and presses on a real terminal, of any size and ability."""
+
+from __future__ import annotations
+
+import re
+import signal
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
+from tests.builders import NOW
+from tests.edges.terminal import Terminal, on_a_terminal
+from tests.edges.test_views import RUN, a_row, chain
+from yaoki.cli.estimate import Pace, left, span
+from yaoki.cli.glyphs import glyphs_here
+from yaoki.cli.keys import keys_in
+from yaoki.cli.layout import cost
+from yaoki.core.model import Choice, Question, Spend, State
+from yaoki.views import run_view
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
+UTF8 = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+MINUTE = timedelta(minutes=1)
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-7]|9[0-7]|38)[;m]")
+
+
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path) -> Place:
+    return Place(tmp_path, pycache)
+
+
+def the_plan(place: Place) -> dict[str, Any]:
+    """`asks` asks and is cured by an answer; `slow` works and is checked until a file is there."""
+    work, check = place.folder / "work", place.folder / "check"
+    wait = waits_for(check)["run"][-1]
+    return a_plan(
+        {
+            "slow": [[{"say": "chopping wood"}, waits_for(work), *writes("slow.txt")]],
+            "asks": [[{"ask": "Owl or daruma?"}], writes("asks.txt")],
+            "after": [writes("after.txt")],
+            "poster": [writes("poster.txt")],
+        },
+        [
+            {"id": "slow", "checks": ["patient"]},
+            {"id": "asks", "checks": ["asks"]},
+            {"id": "after", "checks": ["after"], "needs": ["slow"]},
+            {"id": "poster", "checks": ["poster"], "needs": ["asks"]},
+        ],
+        {
+            "patient": {
+                "shell": f"{wait.replace('exit 0', 'break').replace('; exit 1', '')}; true"
+            },
+            "asks": holds("asks.txt"),
+            "after": holds("after.txt"),
+            "poster": holds("poster.txt"),
+        },
+    )
+
+
+def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
+    """Questions first, then who works at which stage, then who waits for whom; the end is whole."""
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        shown = terminal.shows("needs you", "at work", "waits", "agent actor, ")
+
+        order = [shown.index(word) for word in ("needs you", "at work", "waits", "0/4 landed")]
+        assert order[3] < order[0] < order[1] < order[2]
+        assert "Owl or daruma?" in terminal.line(" asks")
+        assert all(word in terminal.line(" slow") for word in ("WORK", "try 1", "agent actor"))
+        assert "needs slow" in terminal.line(" after")
+        assert "blocked by asks" in terminal.line(" poster")
+        assert "time left unknown" in shown, "nothing has landed yet"
+        assert "cost unknown" in shown, "nobody told a cost"
+
+        _look_around(terminal)
+        _answer(terminal)
+
+        (place.folder / "work").touch()
+        terminal.until(lambda text: "VERIFY" in text and "check patient" in text, "the check")
+        (place.folder / "check").touch()
+        assert terminal.ended() == 0, terminal.text
+        assert terminal.modes() == terminal.before, "the terminal is as it was"
+        assert not terminal.grid.second
+        assert "next: yaoki merge" in terminal.text, "the report stands on the first screen"
+    assert place.task("asks")["attempt"] == 2
+
+
+def _look_around(terminal: Terminal) -> None:
+    """`asks` stands first, `slow` below it."""
+    terminal.press("?")
+    terminal.shows("why it stands where it stands")
+    terminal.press("q")
+    terminal.shows("needs you")
+    terminal.press("jj")
+    terminal.until(lambda _: "▸" in terminal.line(" slow "), "slow is chosen")
+    terminal.press("l")
+    terminal.shows("log of slow", "chopping wood")
+    terminal.press("q")
+    terminal.press("k")
+    terminal.until(lambda t: "needs you" in t and "▸" in terminal.line(" asks"), "asks is chosen")
+    terminal.press("w")
+    terminal.shows("why asks", "last decision", "rule", "ESCALATE_REQUIRED")
+    terminal.press("\x1b")
+    terminal.shows("needs you")
+    terminal.press("d")
+    terminal.shows("diff of asks", "changed nothing")
+    terminal.press("q")
+    terminal.press("q")
+    terminal.shows("this terminal carries the run; Ctrl-C stops it")
+
+
+def _answer(terminal: Terminal) -> None:
+    terminal.press("a")
+    terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
+    terminal.press("r")
+    terminal.shows("words for the agent", "> _")
+    terminal.press("A darumo\x7fa. q")
+    terminal.shows("> A daruma. q_")
+    terminal.press("\r")
+    terminal.shows("asks is answered: retry")
+    terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
+
+
+def submitted(place: Place) -> None:
+    """A run that nobody carries, so a screen of it stands still."""
+    assert place.yaoki("plan", "submit", place.plan(the_plan(place))).code == 0
+
+
+def test_any_size_is_filled_and_never_overrun(place: Place) -> None:
+    submitted(place)
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        terminal.shows("nobody is at it", "4 waiting", "q leave")
+
+        for rows, cols in ((12, 40), (6, 40), (24, 72), (40, 200)):
+            terminal.resize(rows, cols)
+            terminal.shows("4 waiting", "0/4 landed", "q: leave" if cols == 40 else "q leave")
+            terminal.press("G")
+            shown = terminal.until(lambda t: "▸" in t and "poster" in t, "the chosen is in sight")
+            assert not terminal.grid.wrapped, shown
+            assert len([text for text in terminal.grid.lines if text]) <= rows
+            terminal.press("g")
+            terminal.until(lambda _: "▸" in terminal.line(" slow"), "the first is chosen")
+
+        terminal.press("q")
+        assert terminal.ended() == place.yaoki("status", "--exit-code").code
+        assert terminal.modes() == terminal.before
+
+
+def test_a_terminal_is_given_back_when_the_watcher_is_ended(place: Place) -> None:
+    submitted(place)
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        terminal.shows("4 waiting")
+        assert terminal.modes() != terminal.before
+
+        terminal.process.send_signal(signal.SIGTERM)
+
+        assert terminal.ended() == 128 + signal.SIGTERM
+        assert terminal.modes() == terminal.before
+        assert not terminal.grid.second
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured", "ascii_only"),
+    [
+        (UTF8, True, False),
+        ({**UTF8, "NO_COLOR": "1"}, False, False),
+        ({"TERM": "xterm", "LC_ALL": "C"}, True, True),
+        ({"TERM": "xterm", "LANG": "C"}, True, True),
+    ],
+    ids=["all of it", "no colour", "no unicode", "no unicode by LANG"],
+)
+def test_a_terminal_gets_only_what_it_can_show(
+    place: Place, env: dict[str, str], coloured: bool, ascii_only: bool
+) -> None:
+    submitted(place)
+    around = {k: v for k, v in place.env.items() if not k.startswith("LC_") and k != "LANG"}
+    with on_a_terminal(place.repo, {**around, **env}, "watch") as terminal:
+        terminal.shows("4 waiting", "0/4 landed")
+        terminal.press("j")
+        terminal.until(lambda _: ">" in terminal.line("slow") or "▸" in terminal.line("slow"), "it")
+        terminal.press("q")
+        terminal.ended()
+        drawn = terminal.raw[: terminal.raw.index(b"\x1b[?1049l")]
+
+    assert bool(COLOUR.search(drawn)) is coloured
+    assert drawn.isascii() is ascii_only
+
+
+def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
+    small = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    env = {**place.env, "TERM": "dumb"}
+
+    with on_a_terminal(place.repo, env, "run", place.plan(small)) as terminal:
+        code = terminal.ended()
+    piped = place.yaoki("run", place.plan(small), env={"TERM": "xterm-256color"})
+
+    assert (code, piped.code) == (0, 0)
+    for said in (terminal.raw.decode(), piped.out):
+        assert "\x1b" not in said
+        lines = said.replace("\r\n", "\n").splitlines()
+        assert sum(" landed " in text and " attempt 1 " in text for text in lines) == 1
+
+
+def test_a_wait_says_why_and_counts_down(place: Place) -> None:
+    limited = [[{"rate_limit": {"retry_after": 120}}], writes("a.txt")]
+    plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", place.plan(plan)) as terminal:
+        terminal.shows("next try in ", "after RATE_LIMIT")
+        seen: set[str] = set()
+
+        def counts_down(text: str) -> bool:
+            seen.update(re.findall(r"next try in (\d+ (?:s|min))", text))
+            return len(seen) >= 2
+
+        terminal.until(counts_down, "another number")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.ended() in {5, 130}
+
+
+def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> None:
+    """A warning would vanish with the second screen."""
+    plan = place.plan(the_plan(place))
+    bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    with on_a_terminal(place.repo, bad, "run", plan) as terminal:
+        terminal.shows("traces: http://127.0.0.1:9 is not reached")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        assert terminal.ended() == 4
+        said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
+
+    assert "traces: http://127.0.0.1:9 is not reached" in said
+
+
+# ------------------------------------------------------------------ the parts
+
+
+def test_keys_are_told_apart_and_unknown_ones_left_out() -> None:
+    assert list(keys_in("j\x1b[A\x1b[6~q\r\x7f\x1b")) == [
+        *("j", "up", "page-down", "q", "enter", "back", "escape")
+    ]
+    assert list(keys_in("\x1b[200~a\x1b[1;5Cb\x01日")) == ["a", "b", "日"]
+
+
+def test_without_anything_landed_the_time_left_is_unknown() -> None:
+    view = run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
+
+    assert left(view, Pace(), 4, NOW) is None
+
+
+def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_person() -> None:
+    pace = Pace()
+    for n, minutes in enumerate((1, 2, 30)):
+        pace.claimed(f"old-{n}", NOW - minutes * MINUTE)
+        pace.landed(f"old-{n}", NOW)
+    rows = [a_row(n) for n in range(1, 5)]
+    wide = run_view(RUN, rows, {}, resting=False)
+    long = run_view(RUN, rows, chain(*rows), resting=False)
+    asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
+    asked = {asks.id: Question("?", (Choice.RETRY,))}
+    stuck = run_view(RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked)
+
+    assert left(wide, pace, 4, NOW) == 2 * MINUTE, "one round of the usual task"
+    assert left(wide, pace, 1, NOW) == 8 * MINUTE
+    assert left(long, pace, 4, NOW) == 8 * MINUTE, "each needs the one before"
+    assert left(stuck, pace, 4, NOW) == timedelta(0)
+
+
+def test_what_has_been_worked_on_is_taken_off_and_never_below_nothing() -> None:
+    pace = Pace()
+    pace.claimed("old", NOW - 4 * MINUTE)
+    pace.landed("old", NOW)
+    row = a_row(1, State.ACTIVE)
+    view = run_view(RUN, [row], {}, resting=False)
+
+    pace.claimed(row.id, NOW)
+    assert left(view, pace, 1, NOW + 3 * MINUTE) == MINUTE
+    assert left(view, pace, 1, NOW + 60 * MINUTE) == timedelta(0)
+
+
+def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:
+    assert cost(Spend()) == "no cost yet"
+    assert cost(Spend(attempts=2, unknown=2)) == "cost unknown"
+    assert cost(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
+    assert cost(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 runs of unknown cost")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (99, "99 s"), (600, "10 min"), (12_000, "3 h 20 min"), (200_000, "2 days")],
+)
+def test_a_span_has_as_many_digits_as_help(seconds: float, words: str) -> None:
+    assert span(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("env", "unicode"),
+    [
+        ({"LANG": "en_GB.UTF-8"}, True),
+        ({"LC_ALL": "ja_JP.utf8"}, True),
+        ({"LC_ALL": "C", "LANG": "en_GB.UTF-8"}, False),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ({"LANG": "de_DE.ISO-8859-1"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_the_locale_says_what_can_be_shown(env: dict[str, str], unicode: bool) -> None:
+    """The fourth is what Python makes of the C locale for itself."""
+    assert glyphs_here(env).unicode is unicode
