@@ -18,7 +18,8 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── GitMissing           no git, or one older than 2.38
 │   ├── RepositoryUnfit      bare, empty, not a repository
 │   └── GitFailed            one git command failed; transient or not
-│       └── RemoteAway       the remote does not answer, or lacks what is on its way there
+│       ├── RemoteAway       the remote does not answer, or lacks what is on its way there
+│       └── DiskFull         git found no room for what it writes
 ├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
 """
@@ -161,6 +162,13 @@ class RemoteAway(GitFailed):
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, transient=True, hint=hint)
+
+
+class DiskFull(GitFailed):
+    """Room comes back by itself or by a person's hand; until then it is worth a wait."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, transient=True, hint="free disk space")
 
 
 class NoticeFailed(YaokiError):

@@ -14,7 +14,7 @@ from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
 from tests.builders import NOW
 from tests.edges.terminal import Terminal, on_a_terminal
 from tests.edges.test_views import RUN, a_row, chain
-from yaoki.cli.estimate import Pace, left, span
+from yaoki.cli.estimate import Pace, ahead, left, span
 from yaoki.cli.glyphs import glyphs_here
 from yaoki.cli.keys import keys_in
 from yaoki.cli.layout import cost
@@ -129,19 +129,22 @@ def _answer(terminal: Terminal) -> None:
     terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
 
 
-def submitted(place: Place) -> None:
-    """A run that nobody carries, so a screen of it stands still."""
+@pytest.fixture(scope="session")
+def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+    """A run that nobody carries, so a screen of it stands still; tests only look at it."""
+    place = Place(tmp_path_factory.mktemp("still"), pycache)
     assert place.yaoki("plan", "submit", place.plan(the_plan(place))).code == 0
+    return place
 
 
-def test_any_size_is_filled_and_never_overrun(place: Place) -> None:
-    submitted(place)
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("nobody is at it", "4 waiting", "q leave")
 
         for rows, cols in ((12, 40), (6, 40), (24, 72), (40, 200)):
             terminal.resize(rows, cols)
-            terminal.shows("4 waiting", "0/4 landed", "q: leave" if cols == 40 else "q leave")
+            keys = ("q: leave" if cols == 40 else "q leave",) if rows > 10 else ()
+            terminal.shows("4 waiting", "0/4 landed", *keys)
             terminal.press("G")
             shown = terminal.until(lambda t: "▸" in t and "poster" in t, "the chosen is in sight")
             assert not terminal.grid.wrapped, shown
@@ -150,13 +153,12 @@ def test_any_size_is_filled_and_never_overrun(place: Place) -> None:
             terminal.until(lambda _: "▸" in terminal.line(" slow"), "the first is chosen")
 
         terminal.press("q")
-        assert terminal.ended() == place.yaoki("status", "--exit-code").code
+        assert terminal.ended() == still.yaoki("status", "--exit-code").code
         assert terminal.modes() == terminal.before
 
 
-def test_a_terminal_is_given_back_when_the_watcher_is_ended(place: Place) -> None:
-    submitted(place)
-    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+def test_a_terminal_is_given_back_when_the_watcher_is_ended(still: Place) -> None:
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("4 waiting")
         assert terminal.modes() != terminal.before
 
@@ -178,11 +180,10 @@ def test_a_terminal_is_given_back_when_the_watcher_is_ended(place: Place) -> Non
     ids=["all of it", "no colour", "no unicode", "no unicode by LANG"],
 )
 def test_a_terminal_gets_only_what_it_can_show(
-    place: Place, env: dict[str, str], coloured: bool, ascii_only: bool
+    still: Place, env: dict[str, str], coloured: bool, ascii_only: bool
 ) -> None:
-    submitted(place)
-    around = {k: v for k, v in place.env.items() if not k.startswith("LC_") and k != "LANG"}
-    with on_a_terminal(place.repo, {**around, **env}, "watch") as terminal:
+    around = {k: v for k, v in still.env.items() if not k.startswith("LC_") and k != "LANG"}
+    with on_a_terminal(still.repo, {**around, **env}, "watch") as terminal:
         terminal.shows("4 waiting", "0/4 landed")
         terminal.press("j")
         terminal.until(lambda _: ">" in terminal.line("slow") or "▸" in terminal.line("slow"), "it")
@@ -210,7 +211,7 @@ def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
 
 
 def test_a_wait_says_why_and_counts_down(place: Place) -> None:
-    limited = [[{"rate_limit": {"retry_after": 120}}], writes("a.txt")]
+    limited = [[{"rate_limit": {"retry_after": 60}}], writes("a.txt")]
     plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", place.plan(plan)) as terminal:
         terminal.shows("next try in ", "after RATE_LIMIT")
@@ -252,7 +253,7 @@ def test_keys_are_told_apart_and_unknown_ones_left_out() -> None:
 def test_without_anything_landed_the_time_left_is_unknown() -> None:
     view = run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
 
-    assert left(view, Pace(), 4, NOW) is None
+    assert left(ahead(view, 4), Pace(), NOW) is None
 
 
 def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_person() -> None:
@@ -267,10 +268,10 @@ def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_perso
     asked = {asks.id: Question("?", (Choice.RETRY,))}
     stuck = run_view(RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked)
 
-    assert left(wide, pace, 4, NOW) == 2 * MINUTE, "one round of the usual task"
-    assert left(wide, pace, 1, NOW) == 8 * MINUTE
-    assert left(long, pace, 4, NOW) == 8 * MINUTE, "each needs the one before"
-    assert left(stuck, pace, 4, NOW) == timedelta(0)
+    assert left(ahead(wide, 4), pace, NOW) == 2 * MINUTE, "one round of the usual task"
+    assert left(ahead(wide, 1), pace, NOW) == 8 * MINUTE
+    assert left(ahead(long, 4), pace, NOW) == 8 * MINUTE, "each needs the one before"
+    assert left(ahead(stuck, 4), pace, NOW) == timedelta(0)
 
 
 def test_what_has_been_worked_on_is_taken_off_and_never_below_nothing() -> None:
@@ -281,8 +282,8 @@ def test_what_has_been_worked_on_is_taken_off_and_never_below_nothing() -> None:
     view = run_view(RUN, [row], {}, resting=False)
 
     pace.claimed(row.id, NOW)
-    assert left(view, pace, 1, NOW + 3 * MINUTE) == MINUTE
-    assert left(view, pace, 1, NOW + 60 * MINUTE) == timedelta(0)
+    assert left(ahead(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
+    assert left(ahead(view, 1), pace, NOW + 60 * MINUTE) == timedelta(0)
 
 
 def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:

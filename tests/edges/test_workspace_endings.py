@@ -22,6 +22,7 @@ from tests.edges.repositories import (
 )
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.workspace import GitWorkspace, include
+from yaoki.workspace.workspace import PACK_EVERY
 
 
 @pytest.fixture
@@ -441,3 +442,16 @@ def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> Non
     world.workspace.prepare(world.run, world.task(), 1)
 
     assert list((tmp_path / "victim").iterdir()) == []
+
+
+@pytest.mark.spec("13.1")
+def test_refs_do_not_pile_up_as_files(world: World) -> None:
+    """After many releases; what the tasks left stays reachable, packed."""
+    task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
+
+    for _ in range(PACK_EVERY):
+        world.workspace.release(task)
+
+    loose = [p for p in (world.repo / ".git" / "refs" / "yaoki").rglob("*") if p.is_file()]
+    assert loose == []
+    assert git(world.repo, "for-each-ref", "refs/yaoki/work")

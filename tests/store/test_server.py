@@ -336,3 +336,31 @@ def claimer(url: str, holder: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.store.claimer", url, holder, "durable"]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.spec("13.3")
+def test_who_waits_for_a_server_as_long_as_it_takes_says_so_and_can_be_hurried(
+    url: str, clock: HandClock
+) -> None:
+    """A worker outlives any outage, and its second signal still ends it."""
+    said: list[str] = []
+    failed: list[BaseException] = []
+    with Wire(url) as wire:
+        store = opened(wire.url, clock, outage=timedelta(days=10_000), warn=said.append)
+        submit(store, a_spec("a"))
+
+    def write() -> None:
+        try:
+            store.note(RUN, "WARNING", {"message": "away"})
+        except StoreError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    until(lambda: bool(said))
+    store.database.hurry()
+    thread.join(60)
+
+    assert said[0].endswith("waiting for it")
+    assert len(said) == len(failed) == 1
+    store.close()

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 BACKUP_EVERY = timedelta(minutes=10)
+FOR_EVER = timedelta(days=10_000)
 SETUP_TIMEOUT = timedelta(minutes=10)
 
 
@@ -70,8 +71,12 @@ def new_run_id() -> str:
 class App:
     """One repository with its store, settings and workspace."""
 
-    def __init__(self, where: Path, *, create: bool = False, store: str = "") -> None:
+    def __init__(
+        self, where: Path, *, create: bool = False, store: str = "", patient: bool = False
+    ) -> None:
+        """`patient` is who carries runs: it waits for a store that is away as long as it takes."""
         self.repository: Repository = open_repository(where)
+        self._patient = patient
         self._create = create
         self._store_url = store
         self.clock = SystemClock()
@@ -96,6 +101,8 @@ class App:
     @cached_property
     def store(self) -> SqlStore:
         limits = self.settings.limits
+        for_ever = self._patient and self.store_on_server
+        waits: dict[str, Any] = {"outage": FOR_EVER} if for_ever else {}
         opened = open_store(
             self._store_where,
             self.clock,
@@ -110,6 +117,7 @@ class App:
                 "day_budget": self.settings.budget.day,
             },
             warn=_warn,
+            **waits,
         )
         if self.settings.store.url and (self._create or os.access(self.repository.top, os.W_OK)):
             # Logs are of this clone all the same, wherever the store is and whoever made it.
@@ -411,7 +419,7 @@ class App:
         self.back_up()
         self.expire_snapshots()
         pool = self.pool(slots, tags=tags, run=run, background=background)
-        _obey_signals(pool.stop, asked)
+        _obey_signals(pool.stop, asked, self.store.database.hurry)
         runs = OpenRuns(self, run, _warn)
         if background is not None:
             background.ready(slots=slots, tags=list(self.tags(tags)))
@@ -576,7 +584,7 @@ class App:
         if hand_over is not None:
             hand_over(pool.stop)
         else:
-            _obey_signals(pool.stop, asked)
+            _obey_signals(pool.stop, asked, self.store.database.hurry)
         with self.sending.beside(), self.traced():
             pool.serve([run.id])
             self.closing.rests(run.id)
@@ -603,12 +611,13 @@ class App:
     def expire_snapshots(self) -> list[str]:
         """Old ones go; those of tasks that are not over are needed."""
         hours = timedelta(hours=self.settings.recovery.snapshot_retention_hours)
+        until = self.clock.now() - hours
         needed = {
             snapshot.id
             for snapshot in self.workspace.snapshots()
-            if self._unfinished(snapshot.task_id)
+            if snapshot.at < until and self._unfinished(snapshot.task_id)
         }
-        return self.workspace.expire_snapshots(self.clock.now() - hours, needed)
+        return self.workspace.expire_snapshots(until, needed)
 
     def _unfinished(self, task_id: str) -> bool:
         try:
@@ -639,9 +648,13 @@ def _alive_here(holder: str) -> bool:
     return holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
 
 
-def _obey_signals(stop: Stop, asked: Callable[[Stop], None]) -> None:
+def _obey_signals(stop: Stop, asked: Callable[[Stop], None], hurry: Callable[[], None]) -> None:
+    """Asked once more, it no longer waits for a store that is away."""
+
     def obey(*_: object) -> None:
         stop.ask()
+        if stop.now:
+            hurry()
         asked(stop)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -6,12 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.errors import NotNow, Unknown
 from yaoki.store import totals
-from yaoki.system import holder_dead
+from yaoki.system import holder_dead, machine_id
 from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
 
 if TYPE_CHECKING:
@@ -30,16 +31,17 @@ FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err
 def look(app: App, run: Run) -> RunView:
     """The run as it stands now."""
     rows = app.store.rows(run.id)
-    live = app.workers()
+    live, now = app.workers(), app.store.clock.now()
     return run_view(
         run,
         rows,
         app.store.needs(run.id),
         resting=app.store.resting(run.id),
         questions=questions(app, rows),
-        worker=at_work(rows) or any(run.id in (seen.worker.runs or (run.id,)) for seen in live),
+        worker=at_work(rows, now)
+        or any(run.id in (seen.worker.runs or (run.id,)) for seen in live),
         limits={account.name: account.until for account in app.store.accounts()},
-        lacks=lambda row: lacking(row, live),
+        lacks=lambda row: lacking(row, live, now),
         spent=app.store.spent(run.id),
     )
 
@@ -60,9 +62,11 @@ def questions(app: App, rows: Sequence[Row]) -> dict[TaskId, Question]:
     return {task_id: question for task_id, question in found if question is not None}
 
 
-def at_work(rows: Sequence[Row]) -> bool:
-    """Does anybody who may be alive hold a task of these?"""
-    return any(row.holder and not holder_dead(row.holder) for row in rows)
+def at_work(rows: Sequence[Row], now: datetime) -> bool:
+    """Does anybody who may be alive hold a task of these?  Of other machines only leases tell."""
+    held = [row for row in rows if row.holder and not holder_dead(row.holder)]
+    here = f"{machine_id()}:"
+    return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
 
 
 def explained(app: App, view: RunView, task_id: str) -> Explanation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaoki.app.looking import at_work, questions
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # A view of a big run is made anew only after so many times what making it took.
 REST = 10
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 # What is recalled when the screen opens in the middle of a run.
 RECALLED = (
     "TASK_CLAIMED",
@@ -117,7 +118,8 @@ class Board:
             self._needs,
             resting=store.resting(self._run.id),
             questions=questions(self._app, rows),
-            worker=at_work(rows),
+            # Kept rows do not follow the heartbeats, so their leases tell nothing.
+            worker=at_work(rows, BEGINNING),
             limits={account.name: account.until for account in store.accounts()},
             lacks=lambda row: lacking(row, live),
             spent=store.spent(self._run.id),

@@ -42,14 +42,21 @@ def run_option(function: Function) -> Function:
 
 
 @contextmanager
-def opened(where: Path, *, create: bool = False, store: str = "") -> Iterator[App]:
+def opened(
+    where: Path, *, create: bool = False, store: str = "", patient: bool = False
+) -> Iterator[App]:
     """The repository with its store; without `create` nothing is made where nothing was."""
     from yaoki.app import App
     from yaoki.cli.standing import in_own_worktree, told_store
 
     if not create and in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
-    app = App(where.absolute(), create=create, store=store or told_store(where.absolute()))
+    if store:
+        from yaoki.config import refuse_no_store
+
+        refuse_no_store(store)
+    top = where.absolute()
+    app = App(top, create=create, store=store or told_store(top), patient=patient)
     try:
         if not create and not app.has_store:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")

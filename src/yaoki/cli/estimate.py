@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -28,30 +29,42 @@ class Pace:
         if begun is not None and at >= begun:
             self._took = [*self._took[1 - LANDED_KEPT :], at - begun]
 
-    def begun(self, task_id: str) -> datetime | None:
-        return self._begun.get(task_id)
+    def working(self, ids: Container[str], now: datetime) -> timedelta:
+        """How long the one of these that began first has been at it."""
+        begun = [at for task_id, at in self._begun.items() if task_id in ids]
+        return max((now - at for at in begun), default=timedelta(0))
 
     @property
     def took(self) -> Sequence[timedelta]:
         return self._took
 
 
-def left(view: RunView, pace: Pace, slots: int, now: datetime) -> timedelta | None:
-    """As many rounds of the usual task as there are to come; nothing when none has landed.
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is to come: which tasks, and in how many rounds."""
 
-    Rounds are as many as the slots need, and at least the longest chain of needs.  What waits for
-    a person, or for somebody who does, is not counted: nobody knows when they answer.
+    ids: frozenset[str]
+    rounds: int
+
+
+def ahead(view: RunView, slots: int) -> Ahead:
+    """As many rounds as the slots need, and at least the longest chain of needs.
+
+    What waits for a person, or for somebody who does, is not counted: nobody knows when they
+    answer.
     """
+    open_ = [task for task in view.tasks if task.row.state not in OVER and not task.blocked]
+    rounds = max(ceil(len(open_) / max(1, slots)), chain(open_))
+    return Ahead(frozenset(task.row.id for task in open_), rounds)
+
+
+def left(coming: Ahead, pace: Pace, now: datetime) -> timedelta | None:
+    """Each round takes as long as the usual task did; nothing is said while none has landed."""
     if not pace.took:
         return None
     usual = sorted(pace.took)[len(pace.took) // 2]
-    open_ = [task for task in view.tasks if task.row.state not in OVER and not task.blocked]
-    if not open_:
-        return timedelta(0)
-    rounds = max(ceil(len(open_) / max(1, slots)), chain(open_))
-    begun = [at for task in open_ if (at := pace.begun(task.row.id)) is not None]
-    used = min(usual, max((now - at for at in begun), default=timedelta(0)))
-    return max(timedelta(0), usual * rounds - used)
+    used = min(usual, pace.working(coming.ids, now))
+    return max(timedelta(0), usual * coming.rounds - used)
 
 
 def chain(tasks: Sequence[TaskView]) -> int:

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from yaoki.cli.board import Board
-from yaoki.cli.estimate import left, span
+from yaoki.cli.estimate import ahead, left, span
 from yaoki.cli.glyphs import Glyphs
 from yaoki.cli.render import COLOURS, line, names_of
 from yaoki.core.model import Spend, Stage, State
@@ -18,7 +18,9 @@ from yaoki.core.status import Status
 from yaoki.views import RunView, TaskView, waiting_for
 
 GROUPS = ("needs you", "at work", "waits", "at rest")
-NARROW = 70
+NARROW, WIDE = 70, 100
+# With fewer lines than this, tasks come before what can be known without.
+LOW = 10
 NAME_CELLS = 28
 BAR_CELLS = 40
 KEYS = "j/k move  w why  l log  d diff  a answer  ? keys  q leave"
@@ -48,24 +50,42 @@ def cost(spent: Spend) -> str:
     return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
 
 
+class Listing:
+    """What a frame needs of a view; worked out once, for many frames show the same one."""
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        self.tasks = listed(view)
+        self.names = names_of(view)
+        self.ahead = ahead(view, view.run.parallel)
+        self.blocked = sum(task.blocked for task in view.tasks)
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """One frame."""
 
-    view: RunView
+    listing: Listing
     board: Board
     glyphs: Glyphs
     now: datetime
     checking: Callable[[TaskView], str]
 
+    @property
+    def view(self) -> RunView:
+        return self.listing.view
+
     def lines(self, width: int, height: int, chosen: str, told: str, *, keys: bool) -> list[Text]:
-        head = [self._title(), self._bar(width), Text(self._left(), style="dim")]
+        head = [self._title(), self._bar(width)]
+        foot = [Text(self._counts(), style="dim")]
         if self.view.status is Status.PAUSED:
             words = f"paused: {line(self.view.run.paused)}; {self.view.next}"
             head.append(Text(words, style="red"))
-        foot = [Text(self._counts(), style="dim")]
+        if height >= LOW:
+            head.insert(2, Text(self._left(), style="dim"))
         foot += [Text(told, style="yellow")] if told else []
-        foot += [Text(KEYS if width >= len(KEYS) else FEW_KEYS, style="dim")] if keys else []
+        if keys and height >= LOW:
+            foot.append(Text(KEYS if width >= len(KEYS) else FEW_KEYS, style="dim"))
         room = max(1, height - len(head) - len(foot))
         return [*head, *self._tasks(width, room, chosen), *foot]
 
@@ -91,10 +111,10 @@ class Layout:
 
     def _left(self) -> str:
         """An estimate says what it was made from; without anything to go by it is unknown."""
-        run, pace = self.view.run, self.board.pace
+        pace = self.board.pace
         if self.view.status is not Status.ACTIVE:
             return cost(self.view.spent)
-        time = left(self.view, pace, run.parallel, self.now)
+        time = left(self.listing.ahead, pace, self.now)
         if time is None:
             words = "time left unknown"
         else:
@@ -105,25 +125,24 @@ class Layout:
 
     def _counts(self) -> str:
         told = [f"{n} {state.lower()}" for state, n in self.view.counts.items() if n]
-        blocked = sum(task.blocked for task in self.view.tasks)
+        blocked = self.listing.blocked
         return ", ".join([*told, *([f"{blocked} blocked"] if blocked else [])])
 
     # -------------------------------------------------------------- tasks
 
     def _tasks(self, width: int, room: int, chosen: str) -> list[Text]:
         """As many lines as there is room for, the chosen one among them."""
-        tasks = listed(self.view)
+        tasks = self.listing.tasks
         at = next((n for n, task in enumerate(tasks) if task.row.id == chosen), 0)
         # Each group has a head; so many tasks are looked at that the window is certainly full.
         first = max(0, at - room)
-        names = names_of(self.view)
-        lines = list(self._grouped(tasks[first : at + room + 1], width, chosen, names))
+        lines = list(self._grouped(tasks[first : at + room + 1], width, chosen))
         here = next((n for n, (_, id_) in enumerate(lines) if id_ == chosen and chosen), 0)
         top = max(0, min(here - room + 1 + min(2, room // 3), len(lines) - room))
         return [text for text, _ in lines[top : top + room]]
 
     def _grouped(
-        self, tasks: Sequence[TaskView], width: int, chosen: str, names: dict[str, str]
+        self, tasks: Sequence[TaskView], width: int, chosen: str
     ) -> Iterator[tuple[Text, str]]:
         cells = max((cell_len(line(task.row.name, 60)) for task in tasks), default=0)
         cells = min(cells, NAME_CELLS, max(8, width // 4))
@@ -133,11 +152,9 @@ class Layout:
             if group != before:
                 yield Text(GROUPS[group], style="dim"), ""
                 before = group
-            yield self._task(task, width, cells, chosen, names), task.row.id
+            yield self._task(task, width, cells, chosen), task.row.id
 
-    def _task(
-        self, task: TaskView, width: int, cells: int, chosen: str, names: dict[str, str]
-    ) -> Text:
+    def _task(self, task: TaskView, width: int, cells: int, chosen: str) -> Text:
         row, style = task.row, COLOURS.get(task.row.state, "")
         mark = self.glyphs.mark if row.id == chosen else " "
         name = set_cell_size(line(row.name, 60), cells)
@@ -145,15 +162,17 @@ class Layout:
         if task.blocked:
             stands = "BLOCKED"
         tries = f"try {row.attempt}" if row.attempt else ""
-        words = self._words(task, names)
+        words = self._words(task)
         if width < NARROW:
             parts = [stands.lower() if group_of(task) in {1, 3} else "", tries, words]
             detail = " ".join(filter(None, parts))
         else:
-            detail = f"{stands:9} {tries:6}  {words}"
+            # Who reads over a shoulder, or cannot press keys here, answers elsewhere.
+            way = f"{task.next}  " if row.state is State.ESCALATED and width >= WIDE else ""
+            detail = f"{stands:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
 
-    def _words(self, task: TaskView, names: dict[str, str]) -> str:
+    def _words(self, task: TaskView) -> str:
         row = task.row
         match row.state:
             case State.ESCALATED:
@@ -169,13 +188,13 @@ class Layout:
             case State.CANCELLED | State.REPLACED:
                 return ""
             case State.WAITING:
-                return line(self._waits(task, names))
+                return line(self._waits(task))
             case State.DONE:
                 return f"landed {row.landed[:10]}"
 
-    def _waits(self, task: TaskView, names: dict[str, str]) -> str:
+    def _waits(self, task: TaskView) -> str:
         """What for, with a countdown; and because of what, if it was at work before."""
-        words, row = waiting_for(task, self.now, names), task.row
+        words, row = waiting_for(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
             words = f"next try in {span(row.due_at - self.now)}"
             cause = self.board.cause(row.id)

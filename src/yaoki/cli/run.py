@@ -66,7 +66,7 @@ def run(
     if detach and (parallel or tags):
         word = "--parallel" if parallel else "--tag"
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
-    with opened(repo, create=True) as app:
+    with opened(repo, create=True, patient=True) as app:
         held = plans.read_goal(app, plan) if _is_goal(plan) else None
         held = held or plans.read_plan(app, Path(plan), agents)
         if continuous and held.continuous is None:
@@ -119,7 +119,7 @@ def resume(
     run: str, parallel: int | None, quiet: bool, tags: tuple[str, ...], as_json: bool, repo: Path
 ) -> int:
     """Go on with RUN where it stands; the newest unless named."""
-    with opened(repo) as app:
+    with opened(repo, patient=True) as app:
         found = app.control.find_run(run)
         return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 

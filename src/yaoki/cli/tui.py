@@ -18,9 +18,9 @@ from yaoki.cli.board import Board
 from yaoki.cli.glyphs import Glyphs, glyphs_here
 from yaoki.cli.kept import Kept
 from yaoki.cli.keys import Keys, keys_here
-from yaoki.cli.layout import Layout, listed
+from yaoki.cli.layout import Layout, Listing
 from yaoki.ports import Entry
-from yaoki.views import TaskView
+from yaoki.views import RunView, TaskView
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -49,6 +49,7 @@ class LiveTable:
         self._console = Console(highlight=False)
         self._glyphs: Glyphs = glyphs_here()
         self._panel: panels.Panel | None = None
+        self._listing: Listing | None = None
         self._chosen = ""
         self._said = ""
         self.left = False
@@ -112,7 +113,7 @@ class LiveTable:
             self._said = "this terminal carries the run; Ctrl-C stops it, and loses nothing"
 
     def _on_a_task(self, key: str) -> None:
-        tasks = listed(self._board.view)
+        tasks = self._listed(self._board.view).tasks
         if not tasks:
             return
         ids: list[str] = [task.row.id for task in tasks]
@@ -134,9 +135,15 @@ class LiveTable:
         if self._panel is not None:
             return _over(self._panel, told, width, height)
         view = self._board.current(now)
-        layout = Layout(view, self._board, self._glyphs, now, self._checking)
+        listing = self._listed(view)
+        layout = Layout(listing, self._board, self._glyphs, now, self._checking)
         keys = self._keys is not None
         return layout.lines(width, height, self._chosen if keys else "", told, keys=keys)
+
+    def _listed(self, view: RunView) -> Listing:
+        if self._listing is None or self._listing.view is not view:
+            self._listing = Listing(view)
+        return self._listing
 
     def _checking(self, task: TaskView) -> str:
         row = task.row

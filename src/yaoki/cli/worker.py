@@ -61,7 +61,7 @@ def worker(
 
     The first interrupt lets agents at work finish, the second stops them; both lose nothing.
     """
-    with opened(repo, create=True, store=store) as app:
+    with opened(repo, create=True, store=store, patient=True) as app:
         lock = app.daemon if background else None
         if lock is not None and not lock.take():
             say("a background worker serves this store already")

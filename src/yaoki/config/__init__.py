@@ -16,10 +16,11 @@ from typing import Any
 from yaoki.config.notes import Notes
 from yaoki.config.reader import settings_of
 from yaoki.config.show import flat
+from yaoki.config.store import refuse_no_store
 from yaoki.core.settings import Settings
 from yaoki.errors import SettingsInvalid
 
-__all__ = ["Loaded", "load_settings"]
+__all__ = ["Loaded", "load_settings", "refuse_no_store"]
 
 BYTES_MAX = 1 << 20
 VARIABLE = "YAOKI_CONFIG"

@@ -31,6 +31,7 @@ def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
     for name in SECTIONS:
         yield from _section(name, getattr(settings, name))
     yield "agent", list(settings.agent)
+    yield "planner", list(settings.planner)
     yield "patterns", list(settings.patterns)
     yield "language", settings.language
     for section in ("agents", "checks"):

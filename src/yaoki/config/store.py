@@ -7,6 +7,7 @@ import re
 from yaoki.config.notes import Notes
 from yaoki.core.redact import MARK
 from yaoki.core.settings import StoreSettings
+from yaoki.errors import SettingsInvalid
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SERVER = re.compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?")
@@ -24,6 +25,14 @@ def check_store(store: StoreSettings, notes: Notes) -> None:
         notes.add("store.url", f"{found[1]}:// is no store; a path, sqlite:// or postgresql:// is")
     elif not _SERVER.fullmatch(store.url):
         notes.add("store.url", "must be postgresql://user@host:5432/database, without blanks")
+
+
+def refuse_no_store(url: str) -> None:
+    """An address from the command line is refused as one in the settings is."""
+    notes = Notes("--store")
+    check_store(StoreSettings(url=url), notes)
+    if notes.lines:
+        raise SettingsInvalid(notes.lines[0], hint="a path, or postgresql://user@host/database")
 
 
 def url_shown(url: str) -> str:

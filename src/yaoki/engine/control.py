@@ -24,7 +24,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.status import Status, stands_at
-from yaoki.errors import NotNow, RemoteAway, Unknown, WorkspaceError
+from yaoki.errors import NotNow, RemoteAway, RepositoryUnfit, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
@@ -139,6 +139,11 @@ class Control:
         except RemoteAway as away:
             # The run is stored; its first task makes the branch when the remote answers.
             self._store.note(run.id, "WARNING", {"message": away.sentence})
+        except WorkspaceError as refused:
+            raise RepositoryUnfit(
+                f"{refused.sentence}; run {run.id} is stored all the same",
+                hint=f"{refused.hint}; then yaoki resume {run.id}, or yaoki cancel {run.id}",
+            ) from refused
         return run
 
     def _free_id(self) -> RunId:

@@ -19,6 +19,7 @@ from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
 from yaoki.errors import (
+    DiskFull,
     Fault,
     GitFailed,
     LeaseLost,
@@ -139,7 +140,7 @@ class Worker:
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)
-        except RemoteAway as away:
+        except (RemoteAway, DiskFull) as away:
             return Declined(_told(away), AWAY)
         except GitFailed as failed:
             return Faulted(_told(failed), transient=failed.transient)
@@ -150,6 +151,8 @@ class Worker:
         except YaokiError as refused:
             return Faulted(_told(refused), transient=False)
         except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                return Declined(f"the disk is full: {error.filename or error}", AWAY)
             return _of_os(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
             where = traceback.extract_tb(bug.__traceback__)[-1]

@@ -61,29 +61,41 @@ class Tracing:
     @contextmanager
     def beside(self) -> Iterator[None]:
         """While something else is done, which never fails because of this."""
-        thread = threading.Thread(target=self._loop, name="traces", daemon=True)
-        thread.start()
+        thread = threading.Thread(target=self._guarded, args=(self._loop,), name="traces")
+        thread.daemon = True
+        # Before the work: a run may be over before the first step.
+        if self._guarded(self._turn):
+            thread.start()
         try:
             yield
         finally:
             self._over.set()
-            thread.join(LAST.total_seconds())
+            if thread.ident is not None:
+                thread.join(LAST.total_seconds())
+            self._release()
+
+    def _guarded(self, act: Callable[[], object]) -> bool:
+        """Did it go well?  The work goes on whatever happens here."""
+        try:
+            act()
+        except YaokiError as error:
+            self._say(f"traces are no longer sent: {error.sentence}")
+            return False
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must not stop a run
+            self._say(f"traces are no longer sent: {error!r}")
+            return False
+        return True
 
     def _loop(self) -> None:
-        try:
-            while not self._over.wait(EVERY_S):
-                self.step()
-            until = self._clock.now() + LAST
-            while self.step() and self._clock.now() < until:
-                pass
-        except YaokiError as error:
-            # The store's trouble is the worker's, who says so; here it only ends.
-            self._say(f"traces are no longer sent: {error.sentence}")
-        except Exception as error:  # noqa: BLE001 - the work goes on whatever happens here
-            self._say(f"traces are no longer sent: {error!r}")
-        finally:
-            if self._lock is not None:
-                self._lock.close()
+        while not self._over.wait(EVERY_S):
+            self.step()
+        until = self._clock.now() + LAST
+        while self.step() and self._clock.now() < until:
+            pass
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
 
     # -------------------------------------------------------------- one step
 
@@ -175,13 +187,16 @@ class Tracing:
         """Where the last one stopped; the first time, with the runs that are open now."""
         end = self._end()
         with suppress(OSError, ValueError, LookupError, TypeError):
-            after = int(json.loads(self._file.read_bytes())["after"])
-            if after <= end:
-                self._after = after
+            held = json.loads(self._file.read_bytes())
+            if int(held["after"]) <= end:
+                self._after = int(held["after"])
+                self._skipped = int(held["until"]), frozenset(map(str, held["runs"]))
                 return
         firsts = {run_id: self._first(run_id) for run_id, _, _ in self._store.open_runs()}
         self._after = min(firsts.values(), default=end + 1) - 1
         self._skipped = end, frozenset(firsts)
+        # So that the next one begins here, whatever becomes of this one.
+        self._save()
 
     def _first(self, run_id: str) -> int:
         return self._store.journal(run_id=run_id, limit=1)[0].seq
@@ -189,4 +204,6 @@ class Tracing:
     def _save(self) -> None:
         # Where nothing can be written, the next process sends the open runs once more.
         with suppress(Fault):
-            write_atomically(self._file, json.dumps({"after": self._after}).encode())
+            until, runs = self._skipped
+            held = {"after": self._after, "until": until, "runs": sorted(runs)}
+            write_atomically(self._file, json.dumps(held).encode())

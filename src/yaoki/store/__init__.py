@@ -43,7 +43,7 @@ def open_store(
     """The store at a path or a URL, migrated and ready.  `server` is only for one at a server."""
     opened: Database
     if isinstance(where, str) and on_server(where):
-        opened = _postgres()(where, clock, create=create, durable=durable, **server)
+        opened = _postgres()(where, clock, create=create, durable=durable, warn=warn, **server)
     else:
         opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn)
     return SqlStore(opened, clock, **(limits or {}))

@@ -112,6 +112,9 @@ class Database(Protocol):
     def present(self) -> None:
         """Raise when what we write to is no longer what people see."""
 
+    def hurry(self) -> None:
+        """Whoever waits for a server that is away gives up; what can be done at once is done."""
+
     def close(self) -> None: ...
 
 

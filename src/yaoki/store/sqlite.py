@@ -197,6 +197,9 @@ class SqliteDatabase:
     def offset(self) -> timedelta:
         return timedelta(0)
 
+    def hurry(self) -> None:
+        """A file is never away."""
+
     def backup(self, target: Path) -> None:
         """A whole copy of the committed state, made while others read and write."""
         partial = target.with_suffix(".partial")

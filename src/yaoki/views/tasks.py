@@ -166,6 +166,8 @@ def _next(run: Run, stands: Status, tasks: Sequence[TaskView], *, worker: bool) 
 def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     """What the task waits for, in a few words; empty when it does not wait."""
     row = view.row
+    if row.state is State.ACTIVE:
+        return view.lacks
     if row.state is not State.WAITING:
         return ""
     if view.blocked:

@@ -15,8 +15,15 @@ SCHEMA = 1
 TASKS_SHOWN = 5
 
 
-def lacking(row: Row, live: Sequence[Seen]) -> str:
-    """Why none of these workers takes a task that could start; empty when one may."""
+def lacking(row: Row, live: Sequence[Seen], now: datetime | None = None) -> str:
+    """Why none of these workers takes a task that could start; empty when one may.
+
+    With `now` the row is as it stands at this instant, so its lease tells whether anybody is at it.
+    """
+    until = row.lease_until
+    if now is not None and row.state is State.ACTIVE and until is not None and until < now:
+        silent = (now - until).total_seconds()
+        return f"its worker was not heard of for {silent:.0f} s; the next one takes it over"
     if row.state is not State.WAITING or row.open_needs or row.held:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from yaoki.errors import Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
+from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
 from yaoki.system import Answer, Completed, Conversation, SystemClock, run
 
 Value = TypeVar("Value")
@@ -48,6 +48,8 @@ STALE_S = 10.0
 OBJECT_BYTES_MAX = 16 << 20
 NOBODY = ("yaoki", "yaoki@localhost")
 
+FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
+TAKEN = re.compile(r"already (?:checked out|used by worktree) at '(.+?)'")
 LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
@@ -231,8 +233,13 @@ def failure(args: Sequence[str], done: Completed) -> WorkspaceError:
     if lock := LOCKED.search(said):
         hint = f"if no git is running here: rm {lock[1]}"
         return GitFailed(f"{what}: {lock[1]} is held", transient=True, hint=hint)
-    if "No space left on device" in said or "Disk quota exceeded" in said:
-        return GitFailed(f"{what}: the disk is full", transient=True, hint="free disk space")
+    if FULL.search(said):
+        return DiskFull(f"{what}: the disk is full")
+    if taken := TAKEN.search(said):
+        return GitFailed(
+            f"{what}: its branch is checked out at {taken[1]}",
+            hint=f"let go of it there: git -C {taken[1]} switch --detach",
+        )
     if "'refs/heads/yaoki' exists" in said:
         return RepositoryUnfit(
             "a branch named 'yaoki' stands where the branches of runs must go",

@@ -186,7 +186,7 @@ class Refs:
             branch = ref.removeprefix("refs/heads/")
             raise GitFailed(
                 f"the branch {branch} is checked out at {places[0]}",
-                hint=f"switch that checkout to another branch: git -C {places[0]} switch -",
+                hint=f"let go of it there: git -C {places[0]} switch --detach",
             )
 
     def _rebased(self, ref: str) -> Iterable[Path]:

@@ -37,6 +37,7 @@ from yaoki.workspace.worktrees import Worktrees
 
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
+PACK_EVERY = 100
 
 
 class GitWorkspace:
@@ -81,6 +82,7 @@ class GitWorkspace:
         self._lines = Lines(lines, self._branch, self._commits)
         self._history = History(self._git, lines, self._commits)
         self._leavings = Leavings(self._git)
+        self._released = 0
 
     # -------------------------------------------------------------- the run branch
 
@@ -227,6 +229,10 @@ class GitWorkspace:
         with self._sharing.owing(task.id, over=True):
             self._preparing.clear(task, "late")
             self._keeping.tidy(task, candidate_ref(task.id))
+        self._released += 1
+        if self._released % PACK_EVERY == 0:
+            # Each landing leaves a few refs; as a file each they would slow every look at them.
+            self._git.run("pack-refs", "--all")
 
     # -------------------------------------------------------------- snapshots and kept work
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from urllib.parse import unquote
@@ -152,8 +152,14 @@ class Patience:
     CONFLICTS_MAX = 30
     FIRST_S, MOST_S = 0.02, 2.0
 
-    def __init__(self, closing: threading.Event, outage: timedelta) -> None:
-        self._closing = closing
+    def __init__(
+        self,
+        closing: threading.Event,
+        outage: timedelta,
+        told: Callable[[psycopg.Error], None] = lambda _: None,
+    ) -> None:
+        """`told` hears of an outage that is no mere hiccup."""
+        self._closing, self._told = closing, told
         self._left_s = outage.total_seconds()
         self._wait_s = self.FIRST_S
         self._conflicts = 0
@@ -161,6 +167,8 @@ class Patience:
     def bears(self, error: psycopg.Error, *, lost: bool) -> bool:
         """Wait a little and say yes, or say that it is enough."""
         if lost:
+            if self._wait_s >= self.MOST_S:
+                self._told(error)
             return self._waited(isinstance(error, errors.ConnectionTimeout))
         if not isinstance(error, CONFLICTS):
             return False

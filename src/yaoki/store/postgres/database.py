@@ -93,10 +93,12 @@ class PostgresDatabase:
         server_clock: bool = True,
         looks: int = LOOKS,
         outage: timedelta = OUTAGE,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._address = Address(url)
         self._clock, self._durable, self._server_clock = clock, durable, server_clock
         self._looks, self._outage = looks, outage
+        self._warn, self._away = warn, False
         self._offset = timedelta(0)
         self._closing = threading.Event()
         self._here = threading.local()
@@ -185,7 +187,7 @@ class PostgresDatabase:
 
     def _alone(self, work: Callable[[WriteLink], Result]) -> Result:
         """Repeated after a conflict or an outage, until it is certain that it was stored once."""
-        patience = Patience(self._closing, self._outage)
+        patience = Patience(self._closing, self._outage, self._gone)
         while True:
             try:
                 with self._writers.one() as session:
@@ -230,6 +232,9 @@ class PostgresDatabase:
             session.close()
             raise _Unanswered(error, session.name, session.commits + 1, result) from None
         self.commits = next(self._count)
+        if self._away:
+            self._away = False
+            self._warn(f"the store {self.where} answers again")
         self._courier.tell(session.connection)
 
     def _stored(self, unanswered: _Unanswered, patience: Patience) -> bool:
@@ -290,7 +295,7 @@ class PostgresDatabase:
                     raise explained(error, self._address) from None
 
     def patiently(self, look: Callable[[], Result]) -> Result:
-        patience = Patience(self._closing, self._outage)
+        patience = Patience(self._closing, self._outage, self._gone)
         while True:
             try:
                 return look()
@@ -331,7 +336,17 @@ class PostgresDatabase:
             if self._closing.wait(SETTLE_STEP_S):
                 return
 
+    def _gone(self, error: psycopg.Error) -> None:
+        """Said once for each outage, whoever meets it first."""
+        if not self._away:
+            self._away = True
+            words = explained(error, self._address).sentence
+            self._warn(f"{words}; waiting for it")
+
     # -------------------------------------------------------------- the end
+
+    def hurry(self) -> None:
+        self._closing.set()
 
     def close(self) -> None:
         self._closing.set()

@@ -1,0 +1,156 @@
+"""What the docs tell people to type works as printed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.looking import look
+from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.walking import Walk
+from tests.documents import PAGES, ROOT, Block, blocks, commands, mentions, name
+from tests.reference.words import TOLD
+from yaoki.core.wire import EVENTS
+
+pytestmark = pytest.mark.acceptance
+TASK = {"id": "one", "checks": ["a"], "retry": {"max_retries": 0}}
+WALKED = tuple(
+    page
+    for page in sorted(ROOT.glob("docs/**/*.md"))
+    if any({"run", "serve"} & set(block.marks) for block in blocks(page.read_text()))
+)
+
+
+def test_the_pages_that_promise_a_walk_are_found() -> None:
+    assert {name(page) for page in WALKED} >= {
+        "docs/tutorial.md",
+        "docs/guides/recovery.md",
+        "docs/guides/writing-a-check.md",
+        "docs/guides/writing-an-agent.md",
+    }
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize("page", WALKED, ids=name)
+def test_every_step_of_a_page_does_what_the_page_says(
+    page: Path, tmp_path: Path, pycache: Path
+) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    walk = Walk(tmp_path, pycache)
+
+    assert walk.through(text)
+    assert events_of(walk) <= {*EVENTS, *TOLD}, "docs/reference/events.md does not know them"
+
+
+def events_of(walk: Walk) -> set[str]:
+    """The names in the journal of the newest run, if there is one."""
+    code, out, _ = look(("trace", "--json"), walk.cwd, walk.env)
+    return {entry["event"] for entry in json.loads(out).get("entries", [])} if code == 0 else set()
+
+
+# ------------------------------------------------------------------ README
+
+AGENT = """\
+#!/bin/sh
+test "$1" = --yes || exit 9
+case "$YAOKI_TASK_NAME:$2" in
+password:*)
+    printf 'def good(word):\\n    return len(word) >= 12\\n' > src/auth/rules.py
+    printf 'from src.auth.rules import good\\n\\n\\ndef test_good():\\n    assert not good("short")\\n' \\
+        > tests/auth/test_rules.py ;;
+signup:*"Use the helper in auth/rules.py"*)
+    printf 'from src.auth.rules import good\\n\\n\\ndef sign_up(word):\\n    return good(word)\\n' \\
+        > src/signup.py ;;
+signup:*) echo '{"status": "question", "question": "Which rule?"}' > "$YAOKI_RESULT" ;;
+esac
+"""
+BEGIN = """\
+git init -q -b main shop && cd shop
+git config user.name t && git config user.email t@localhost
+mkdir -p src/auth tests/auth
+printf 'def test_it_starts():\\n    assert True\\n' > tests/auth/test_start.py
+git add -A && git commit -qm begin
+chmod +x ~/bin/my-agent
+"""
+# Commands that do not end with 0 in this story, and why: a person is asked.
+ENDS = {"yaoki run plan.yaml": 4}
+
+
+@pytest.mark.spec("12.1", "2.1")
+def test_the_second_example_of_the_readme_works_as_printed(tmp_path: Path, pycache: Path) -> None:
+    """`my-agent` asks about sign-up first, so that there is something to answer."""
+    held = list(blocks((ROOT / "README.md").read_text(encoding="utf-8")))
+    plan = next(block for block in held if block.language == "yaml")
+    typed = next(block for block in held if "yaoki init" in block.text)
+    walk = Walk(tmp_path, pycache)
+    walk.save("~/bin/my-agent", AGENT)
+    walk.enter(Block("sh", (), BEGIN, 0), [])
+    walk.save("plan.yaml", plan.text)
+
+    for line in typed.text.splitlines():
+        command = line.partition("  #")[0].strip()
+        block = Block("sh", (f"exit={ENDS.get(command, 0)}",), command, typed.line)
+        if command == "yaoki ui":
+            walk.serve(block, ["the page: http://127.0.0.1:…"])
+        else:
+            walk.enter(block, [])
+
+    walk.enter(Block("sh", (), "python -m pytest -q -p no:cacheprovider\ncat src/signup.py", 0), [])
+
+
+# ------------------------------------------------------------------ every page
+
+# They change nothing, end by themselves and are quick.
+LOOKS = {
+    "agents list", "agents show", "answer", "config show", "dead", "diff", "doctor", "logs", "plan", "prompts list",
+    "prompts show", "prompts test", "prune --dry-run", "recover", "report", "schema", "snapshots", "stats prompts",
+    "status", "trace", "validate", "why",
+}  # fmt: skip
+# Names that pages make up, and what stands in their place here.
+STANDS_FOR = {"TASK": "one", "NAME": "codex", "PATTERN": "test-failed", "PLAN": "plan.yaml"}
+MADE_UP = {"signup", "slow", "goodbye", "shout", "rehearsal", "ft1", "hello"}
+
+
+def harmless() -> list[tuple[str, ...]]:
+    """What pages tell to type or name in passing, and may be tried here."""
+    found = set()
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for _, words in (*commands(text), *mentions(text)):
+            filled = tuple(
+                STANDS_FOR.get(word, "one" if word in MADE_UP else word) for word in words
+            )
+            if any(" ".join(filled[:n]) in LOOKS for n in (1, 2)) and not _strange(filled):
+                found.add(filled)
+    return sorted(found)
+
+
+def _strange(words: Sequence[str]) -> bool:
+    """Something is left that this place does not have, or that writes or waits."""
+    writes = {"-o", "--receipt", "--baseline", "--branch", "--follow", "-f", "submit", "import"}
+    files = {word for word in words if "." in word and "/" not in word} - {"plan.yaml"}
+    odd = re.compile(r"[A-Z]{2,}|[|<>$…\[\]]")
+    needs = {("agents", "show"): 3, ("prompts", "show"): 3, ("prompts", "test"): 3, ("schema",): 2}
+    needs |= {(one,): 2 for one in ("answer", "diff", "logs", "plan", "validate", "why")}
+    short = any(words[: len(head)] == head and len(words) < n for head, n in needs.items())
+    answers = words[0] == "answer" and len(words) > 2
+    return bool(files or writes & set(words) or short or answers or odd.search(" ".join(words)))
+
+
+@pytest.mark.spec("12.1")
+def test_every_command_of_the_docs_that_only_looks_works(place: Place) -> None:
+    """Those that change something are walked through, or parsed in tests/architecture."""
+    plan = a_plan({"one": [writes("a.txt", "bad\n")]}, [TASK], {"a": holds("a.txt")})
+    (place.repo / "plan.yaml").write_text(json.dumps(plan))
+    assert place.yaoki("run", "plan.yaml").code == 4
+
+    tried = {words: place.look(*words) for words in harmless()}
+
+    failed = {" ".join(words): done for words, done in tried.items() if done.code != 0}
+    assert len(tried) > 20
+    assert not failed, failed

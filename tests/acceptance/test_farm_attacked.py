@@ -1,0 +1,74 @@
+"""What a fresh pair of eyes found on a farm of machines, each as it was seen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.builders import a_task
+from yaoki.app.looking import at_work
+from yaoki.core.model import Lease, State
+from yaoki.errors import DiskFull
+from yaoki.system import Completed
+from yaoki.views.tasks import row_of
+from yaoki.views.workers import lacking
+from yaoki.workspace.git import failure
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+PLAN = a_plan(
+    {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["c"]}], {"c": holds("one.txt")}
+)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("13.2", "12.1")
+@pytest.mark.parametrize("url", ["mysql://x/y", "http://x"])
+def test_an_address_that_is_no_store_is_refused_and_nothing_is_made(place: Place, url: str) -> None:
+    done = place.yaoki("worker", "--store", url)
+
+    assert done.code == 2
+    assert f"{url.partition(':')[0]}:// is no store" in done.err
+    assert not (place.repo / f"{url.partition(':')[0]}:").exists()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("13.1", "0.6")
+def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: Path) -> None:
+    """It is stored before its branch is pushed; who is refused can go on with it or end it."""
+    bare = tmp_path / "bare.git"
+    place.git("init", "-q", "--bare", str(bare))
+    hook = bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\ngrep -q refs/heads/yaoki && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    place.git("remote", "add", "origin", str(bare))
+    place.git("push", "-q", "origin", "main")
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write('\n[workspace]\nremote = "origin"\n')
+
+    done = place.yaoki("run", place.plan(PLAN))
+
+    run = place.status()["run"]
+    assert done.code != 0
+    assert f"run {run} is stored all the same" in done.err
+    assert f"yaoki resume {run}" in done.err
+
+
+@pytest.mark.spec("11.5")
+@pytest.mark.parametrize(
+    "said", ["fatal: write error. Out of diskspace", "error: No space left on device"]
+)
+def test_every_word_of_git_for_a_full_disk_is_known(said: str) -> None:
+    assert isinstance(failure(["read-tree"], Completed(128, b"", said.encode())), DiskFull)
+
+
+@pytest.mark.spec("12.1", "11.8")
+def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
+    held = Lease(a_task().id, "far-away:1:2:3", 1, NOW - timedelta(seconds=90))
+    row = row_of(a_task(state=State.ACTIVE, lease=held), 0)
+
+    assert not at_work([row], NOW)
+    assert at_work([row], NOW - timedelta(seconds=91))
+    assert lacking(row, [], NOW).startswith("its worker was not heard of for 90 s")

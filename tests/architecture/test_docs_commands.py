@@ -1,0 +1,173 @@
+"""Every `yaoki …` that the docs print is a command that exists, with options that it takes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from tests.documents import PAGES, ROOT, blocks, commands, mentions, name
+from yaoki.agents.description import parsed
+from yaoki.cli.group import group
+
+EXAMPLES = ROOT / "docs" / "examples"
+PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_-]*|<.*>|\$.*|…|\.\.\.|.*…")
+# `run PLAN|GOAL`, `status [RUN]`, `[PATTERN]...`: how a reference writes what may be given.
+NOTATION = re.compile(r"[\[\]|]|\.\.\.$")
+
+
+def defect(words: Sequence[str]) -> str:
+    """Why the program would not take these words, before it looks at what they name."""
+    command: click.Command = group
+    context, left = click.Context(group, info_name="yaoki"), list(words)
+    while isinstance(command, click.Group) and left and not left[0].startswith("-"):
+        try:
+            _, below, left = command.resolve_command(context, left)
+        except click.UsageError as error:
+            return error.format_message()
+        assert below is not None
+        command, context = below, click.Context(below, context, info_name=below.name)
+    return _options(command, context, left)
+
+
+def _options(command: click.Command, context: click.Context, words: Sequence[str]) -> str:
+    try:
+        given, left, _ = command.make_parser(context).parse_args(list(words))
+    except click.UsageError as error:
+        return error.format_message()
+    if left and not isinstance(command, click.Group):
+        return f"too many words: {left}"
+    for param in command.params:
+        if isinstance(param.type, click.Choice) and isinstance(given.get(param.name), str):
+            value = given[param.name]
+            if value not in param.type.choices and not PLACEHOLDER.fullmatch(value):
+                return f"{param.name} is one of {param.type.choices}, not {value!r}"
+    return ""
+
+
+def meant(words: Sequence[str]) -> Iterator[list[str]]:
+    """What a line of prose stands for: each of its alternatives, without the notation."""
+    if "|" in words:
+        first = [words.index("|") - 1, *(n for n, word in enumerate(words) if word == "|")]
+        stem = list(words[: first[0]])
+        yield from ([*stem, words[n + 1]] for n in first[1:])
+        yield [*stem, words[first[0]]]
+        return
+    alternatives = next((w for w in words if "|" in w and not w.startswith("[")), "")
+    for one in alternatives.split("|"):
+        chosen = [one if word == alternatives else word for word in words]
+        yield [NOTATION.sub("", word) for word in chosen if word not in {"…", "..."}]
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_of_a_page_is_one_that_the_program_takes(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    typed = [(line, words, defect(words)) for line, words in commands(text)]
+    said = [
+        (line, one, defect(one))
+        for line, words in mentions(text)
+        if words[0] != "COMMAND"
+        for one in meant(words)
+    ]
+
+    wrong = [
+        f"{name(page)}:{line}: yaoki {' '.join(words)}: {why}"
+        for line, words, why in (*typed, *said)
+        if why and "--help" not in words
+    ]
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_commands_are_found_and_wrong_ones_are_seen() -> None:
+    text = """
+`yaoki why TASK` and `yaoki plan submit | extend` and `yaoki hook install|status`.
+
+```sh
+A=1 yaoki run plan.yaml --quiet > out && yaoki status  # comment
+yaoki cancle
+```
+```python
+yaoki nothing
+```
+"""
+
+    assert [words for _, words in commands(text)] == [["run", "plan.yaml", "--quiet"], ["cancle"]]
+    assert [w for _, words in mentions(text) for w in meant(words)] == [
+        ["why", "TASK"],
+        ["plan", "extend"],
+        ["plan", "submit"],
+        ["hook", "install"],
+        ["hook", "status"],
+    ]
+    assert "cancle" in defect(["cancle"])
+    assert "--fast" in defect(["run", "plan.yaml", "--fast"])
+    assert defect(["report", "--format", "pdf"])
+    assert defect(["status", "one", "two"])
+    assert defect(["prompts", "forget"])
+
+
+# ------------------------------------------------------------------ examples
+
+
+def scripts_of_workflow(text: str) -> Iterator[str]:
+    """What the jobs of a GitHub workflow type; its shape is that of the published schema."""
+    held = yaml.safe_load(text)
+    # YAML 1.1 reads the key `on` as true.
+    assert {"name", True, "jobs"} <= set(held)
+    assert set(held) <= {"name", True, "jobs", "permissions", "concurrency", "env", "defaults"}
+    for job in held["jobs"].values():
+        assert {"runs-on", "steps"} <= set(job)
+        assert isinstance(job.get("timeout-minutes"), int)
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step), step
+            assert set(step) <= {"id", "name", "if", "uses", "run", "with", "env"}, step
+            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "a/b@v1")), step
+            # A value of somebody else pasted into a script would be run by it.
+            assert "${{" not in step.get("run", ""), step
+            yield step.get("run", "")
+
+
+def scripts_of_gitlab(text: str) -> Iterator[str]:
+    held = yaml.safe_load(text)
+    jobs = {key: job for key, job in held.items() if key != "variables"}
+    for job in jobs.values():
+        known = {"image", "rules", "timeout", "artifacts", "allow_failure"}
+        assert set(job) <= known | {"before_script", "script", "after_script"}
+        assert job["script"]
+        for part in ("before_script", "script", "after_script"):
+            assert all(isinstance(line, str) for line in job[part]), part
+            yield "\n".join(job[part])
+
+
+@pytest.mark.parametrize(
+    ("file", "scripts"),
+    [("github-action.yml", scripts_of_workflow), ("gitlab-ci.yml", scripts_of_gitlab)],
+    ids=("github", "gitlab"),
+)
+def test_the_examples_for_build_servers_have_their_shape_and_real_commands(
+    file: str, scripts: type[Iterator[str]]
+) -> None:
+    text = (EXAMPLES / file).read_text(encoding="utf-8")
+    typed = "\n".join(scripts(text))  # type: ignore[call-arg]
+    found = [words for _, words in commands(f"```sh\n{typed}\n```\n")]
+
+    assert {words[0] for words in found} >= {"validate", "doctor", "run", "report"}
+    assert not [f"{words}: {why}" for words in found if (why := defect(words))]
+
+
+def test_the_description_in_the_guide_is_one_that_yaoki_reads() -> None:
+    page = (ROOT / "docs" / "guides" / "writing-an-agent.md").read_text(encoding="utf-8")
+    tables = [block.text for block in blocks(page) if block.language == "toml"]
+    described = next(text for text in tables if "program" in tomllib.loads(text))
+
+    held = parsed("acme", described)
+
+    assert held.resumes
+    assert held.exit_codes == {41: "auth"}

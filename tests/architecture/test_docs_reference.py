@@ -1,0 +1,69 @@
+"""Pages made from the code are as the code is: every event, exit code and setting has its line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.documents import ROOT, name
+from tests.reference import events, exit_codes, pages
+from yaoki.config import load_settings
+from yaoki.core.wire import EVENTS
+from yaoki.views import story
+
+REFERENCE = ROOT / "docs" / "reference"
+MADE = pages.made()
+ROW = re.compile(r"^\| `([a-z_.]+\.[a-z_.]+|[a-z]+)` \| `", re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", MADE, ids=name)
+def test_a_page_made_from_the_code_is_as_the_code_makes_it(file: Path) -> None:
+    words = f"{name(file)} is old: .venv/bin/python -m tests.reference"
+
+    assert file.read_text(encoding="utf-8") == MADE[file], words
+
+
+@pytest.mark.spec("10.2", "1.5")
+def test_every_event_has_its_words_and_no_words_are_about_nothing() -> None:
+    page = MADE[REFERENCE / "events.md"]
+
+    assert events.undescribed() == set()
+    assert all(f"### `{event}`" in page for event in EVENTS)
+    assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(events.TOLD)
+
+
+def test_every_field_that_the_code_tells_is_listed() -> None:
+    assert events.unlisted_fields() == {}
+
+
+def test_every_event_that_screens_tell_of_is_an_event() -> None:
+    assert set(story._WORDS) <= set(EVENTS) | set(events.TOLD)
+
+
+@pytest.mark.spec("12.1")
+def test_every_exit_code_has_its_words_on_every_page_that_lists_them() -> None:
+    known = {0, *exit_codes.codes()}
+    cli = (REFERENCE / "cli.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \| ", cli, re.MULTILINE)}
+    first, last = re.search(r"^\| (\d+) to (\d+) \| ", cli, re.MULTILINE).groups()  # type: ignore[union-attr]
+    told = re.search(r"^Exit codes:(.*?)\n\n", readme, re.MULTILINE | re.DOTALL)
+
+    assert set(exit_codes.MEANING) == known
+    assert listed | set(range(int(first), int(last) + 1)) == known
+    assert told is not None
+    assert {int(code) for code in re.findall(r"\b\d+\b", told[1])} == {0, 2, 3, 4, 5, 6, 130}
+
+
+@pytest.mark.spec("15")
+def test_every_setting_has_one_line_and_no_line_is_about_nothing(tmp_path: Path) -> None:
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    known = {
+        key
+        for key in load_settings(tmp_path, {}).values
+        if not key.startswith("retry.cause_specific.")
+    }
+
+    assert sorted(ROW.findall(page)) == sorted(known)

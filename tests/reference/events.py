@@ -1,0 +1,164 @@
+"""docs/reference/events.md: every event with its fields, as the code has them."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from tests.reference.told import told_events
+from tests.reference.words import CLASSES, TOLD
+from yaoki.core.model import Spec
+from yaoki.core.wire import EVENTS
+from yaoki.hooks import state as sessions
+from yaoki.ports.store import Entry
+
+PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
+ELSEWHERE = {Spec: "a [task of the plan](plan.md#a-task)"}
+HEAD = """\
+# Events
+
+Everything that was concluded is a line of the journal: `yaoki trace --jsonl`, `GET /api/v1/events`, `run.events()` in Python. Made from
+the code by `python -m tests.reference`; a test insists that it is so.
+
+"""
+BEFORE = """
+Names are never reused for something else. A new event or field may come at any time, so pass over what you do not know. A field that
+has its default is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and `PROMPT_SENT`, which are always whole.
+`set` holds the fields of the run that changed with the line; it is for the store alone.
+
+## What changes a task
+
+Folded in their order, these make the row of a task anew; `yaoki doctor` does it.
+"""
+BETWEEN = """
+## What only tells
+
+These change no task. Fields that an event does not need are left out.
+
+| event | what it tells | fields |
+|---|---|---|
+"""
+AFTER = """
+## Sessions of your own
+
+[Hooks](../guides/hooks.md) keep a journal for each session of an agent that you drive; `yaoki hook status` reads it. Its lines:
+"""
+
+
+def page() -> str:
+    return "".join(_parts()).rstrip() + "\n"
+
+
+def undescribed() -> set[str]:
+    """Events of the code without words here, and words without an event."""
+    silent = {name for name, kind in EVENTS.items() if not (CLASSES.get(name) or _said(kind))}
+    told = set(told_events()) - set(EVENTS)
+    return silent | (set(CLASSES) - set(EVENTS)) | (told ^ set(TOLD))
+
+
+def unlisted_fields() -> dict[str, set[str]]:
+    """Fields that the code was seen to tell and the table does not know."""
+    found = {
+        name: held - set(TOLD[name][1]) for name, held in told_events().items() if name in TOLD
+    }
+    return {name: missing for name, missing in found.items() if missing}
+
+
+def _parts() -> Iterator[str]:
+    yield HEAD
+    yield "| a line has | form |\n|---|---|\n"
+    hints = get_type_hints(Entry)
+    wire = {"run_id": "run", "task_id": "task"}
+    yield from (
+        f"| `{wire.get(f.name, f.name)}` | {_form(hints[f.name])} |\n" for f in fields(Entry)
+    )
+    yield BEFORE
+    for name, kind in EVENTS.items():
+        yield f"\n### `{name}`\n\n{CLASSES.get(name) or _said(kind)}\n{_table(kind)}"
+    yield BETWEEN
+    for name, (words, held) in sorted(TOLD.items()):
+        yield f"| `{name}` | {words} | {', '.join(f'`{one}`' for one in held)} |\n"
+    yield AFTER
+    yield ", ".join(f"`{name}`" for name in session_events()) + ".\n"
+    yield "\n## Values\n"
+    values = _values(EVENTS.values())
+    for kind in sorted((v for v in values if is_dataclass(v)), key=lambda v: v.__name__):
+        yield f"\n### {kind.__name__}\n\n{_said(kind)}\n{_table(kind)}"
+    yield "\n### Words\n\n| of | one of |\n|---|---|\n"
+    for kind in sorted((v for v in values if issubclass(v, Enum)), key=lambda v: v.__name__):
+        yield f"| {kind.__name__} | {', '.join(f'`{one.value}`' for one in kind)} |\n"
+
+
+def session_events() -> tuple[str, ...]:
+    return tuple(
+        value for name, value in vars(sessions).items() if name.isupper() and name == value
+    )
+
+
+def _said(kind: type) -> str:
+    """The words of the class itself; for one without any a signature is made up, which says nothing."""
+    words = inspect.cleandoc(kind.__doc__ or "").replace(".  ", ". ")
+    return "" if words.startswith(f"{kind.__name__}(") else words
+
+
+def _table(kind: type) -> str:
+    hints = get_type_hints(kind)
+    rows = [
+        f"| `{held.name}` | {_form(hints[held.name])} | {_default(held)} |\n"
+        for held in fields(kind)
+    ]
+    return "\n| field | form | unless told |\n|---|---|---|\n" + "".join(rows)
+
+
+def _default(held: Field[Any]) -> str:
+    if held.default is MISSING and held.default_factory is MISSING:
+        return "always there"
+    value = held.default if held.default is not MISSING else None
+    if value is None or value == "" or value == ():
+        return "nothing"
+    return f"`{value.value if isinstance(value, Enum) else _lower(value)}`"
+
+
+def _lower(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _form(hint: Any) -> str:
+    if hint in PLAIN or hint in ELSEWHERE:
+        return PLAIN.get(hint) or ELSEWHERE[hint]
+    if hint in {datetime, timedelta}:
+        return "instant" if hint is datetime else "seconds"
+    if getattr(hint, "__supertype__", None) is str:
+        return "text"
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return " or ".join("nothing" if one is type(None) else _form(one) for one in inner)
+    if origin is tuple:
+        return f"list of {_form(inner[0])}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"table of {_form(inner[1])}"
+    return f"[{hint.__name__}](#{'words' if issubclass(hint, Enum) else hint.__name__.lower()})"
+
+
+def _values(kinds: Sequence[type] | Any) -> list[type]:
+    """Every class of ours that a field can hold, near and far."""
+    found: list[type] = []
+    waiting = [hint for kind in kinds for hint in _hints(kind)]
+    while waiting:
+        hint = waiting.pop()
+        waiting += get_args(hint)
+        ours = isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Enum))
+        if ours and hint not in found and hint not in ELSEWHERE:
+            found.append(hint)
+            waiting += _hints(hint) if is_dataclass(hint) else ()
+    return found
+
+
+def _hints(kind: type) -> list[Any]:
+    known = get_type_hints(kind)
+    return [known[held.name] for held in fields(kind)]

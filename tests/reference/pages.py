@@ -1,0 +1,13 @@
+"""Which pages are made, and of what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.reference import events, exit_codes
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+
+
+def made() -> dict[Path, str]:
+    return {FOLDER / "events.md": events.page(), FOLDER / "exit-codes.md": exit_codes.page()}
