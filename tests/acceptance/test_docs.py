@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -58,13 +57,14 @@ def events_of(walk: Walk) -> set[str]:
 AGENT = """\
 #!/bin/sh
 test "$1" = --yes || exit 9
+line() { printf '%s\\n' "$@"; }
 case "$YAOKI_TASK_NAME:$2" in
 password:*)
-    printf 'def good(word):\\n    return len(word) >= 12\\n' > src/auth/rules.py
-    printf 'from src.auth.rules import good\\n\\n\\ndef test_good():\\n    assert not good("short")\\n' \\
+    line 'def good(word):' '    return len(word) >= 12' > src/auth/rules.py
+    line 'from src.auth.rules import good' '' '' 'def test_good():' '    assert not good("a")' \\
         > tests/auth/test_rules.py ;;
 signup:*"Use the helper in auth/rules.py"*)
-    printf 'from src.auth.rules import good\\n\\n\\ndef sign_up(word):\\n    return good(word)\\n' \\
+    line 'from src.auth.rules import good' '' '' 'def sign_up(word):' '    return good(word)' \\
         > src/signup.py ;;
 signup:*) echo '{"status": "question", "question": "Which rule?"}' > "$YAOKI_RESULT" ;;
 esac
@@ -73,6 +73,7 @@ BEGIN = """\
 git init -q -b main shop && cd shop
 git config user.name t && git config user.email t@localhost
 mkdir -p src/auth tests/auth
+touch src/auth/__init__.py
 printf 'def test_it_starts():\\n    assert True\\n' > tests/auth/test_start.py
 git add -A && git commit -qm begin
 chmod +x ~/bin/my-agent
@@ -105,12 +106,17 @@ def test_the_second_example_of_the_readme_works_as_printed(tmp_path: Path, pycac
 
 # ------------------------------------------------------------------ every page
 
-# They change nothing, end by themselves and are quick.
-LOOKS = {
-    "agents list", "agents show", "answer", "config show", "dead", "diff", "doctor", "logs", "plan", "prompts list",
-    "prompts show", "prompts test", "prune --dry-run", "recover", "report", "schema", "snapshots", "stats prompts",
-    "status", "trace", "validate", "why",
-}  # fmt: skip
+# They change nothing, end by themselves and are quick; each with all the words that it needs.
+LOOKS = re.compile(
+    r"agents (list|show codex)|answer one|config show.*|dead|diff one.*|doctor.*|logs one.*"
+    r"|plan plan\.yaml|prompts (list|(show|test) test-failed)|prune --dry-run|recover( one)?"
+    r"|report.*|schema (plan|status)|snapshots|stats prompts|status.*|trace.*|validate plan\.yaml"
+    r"|why one.*"
+)
+# They write, wait, or name what this place does not have.
+NOT_HERE = re.compile(
+    r"-o |--receipt|--check |--follow|--attempt 2|--exit-code|--html|[A-Z]{2,}|[|<>$…\[\]]"
+)
 # Names that pages make up, and what stands in their place here.
 STANDS_FOR = {"TASK": "one", "NAME": "codex", "PATTERN": "test-failed", "PLAN": "plan.yaml"}
 MADE_UP = {"signup", "slow", "goodbye", "shout", "rehearsal", "ft1", "hello"}
@@ -118,28 +124,16 @@ MADE_UP = {"signup", "slow", "goodbye", "shout", "rehearsal", "ft1", "hello"}
 
 def harmless() -> list[tuple[str, ...]]:
     """What pages tell to type or name in passing, and may be tried here."""
-    found = set()
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for _, words in (*commands(text), *mentions(text)):
-            filled = tuple(
-                STANDS_FOR.get(word, "one" if word in MADE_UP else word) for word in words
-            )
-            if any(" ".join(filled[:n]) in LOOKS for n in (1, 2)) and not _strange(filled):
-                found.add(filled)
-    return sorted(found)
-
-
-def _strange(words: Sequence[str]) -> bool:
-    """Something is left that this place does not have, or that writes or waits."""
-    writes = {"-o", "--receipt", "--baseline", "--branch", "--follow", "-f", "submit", "import"}
-    files = {word for word in words if "." in word and "/" not in word} - {"plan.yaml"}
-    odd = re.compile(r"[A-Z]{2,}|[|<>$…\[\]]")
-    needs = {("agents", "show"): 3, ("prompts", "show"): 3, ("prompts", "test"): 3, ("schema",): 2}
-    needs |= {(one,): 2 for one in ("answer", "diff", "logs", "plan", "validate", "why")}
-    short = any(words[: len(head)] == head and len(words) < n for head, n in needs.items())
-    answers = words[0] == "answer" and len(words) > 2
-    return bool(files or writes & set(words) or short or answers or odd.search(" ".join(words)))
+    named = {**STANDS_FOR, **dict.fromkeys(MADE_UP, "one")}
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    found = {
+        tuple(named.get(word, word) for word in words)
+        for text in texts
+        for _, words in (*commands(text), *mentions(text))
+    }
+    return sorted(
+        w for w in found if LOOKS.fullmatch(" ".join(w)) and not NOT_HERE.search(" ".join(w))
+    )
 
 
 @pytest.mark.spec("12.1")
@@ -154,3 +148,10 @@ def test_every_command_of_the_docs_that_only_looks_works(place: Place) -> None:
     failed = {" ".join(words): done for words, done in tried.items() if done.code != 0}
     assert len(tried) > 20
     assert not failed, failed
+
+
+@pytest.mark.spec("2.2")
+def test_the_plan_for_build_servers_is_sound(place: Place) -> None:
+    done = place.look("validate", str(ROOT / "docs" / "examples" / "nightly.yaml"))
+
+    assert done.code == 0, done.err

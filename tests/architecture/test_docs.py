@@ -31,7 +31,7 @@ def relative_links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page as its readers' tools name them; the second of a name gets a number."""
+    """Headings as readers' tools name them; the second of a name gets a number."""
     seen: Counter[str] = Counter()
     found = set()
     for heading in HEADING.findall(prose(text)):

@@ -274,7 +274,7 @@ def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_perso
     assert left(ahead(stuck, 4), pace, NOW) == timedelta(0)
 
 
-def test_what_has_been_worked_on_is_taken_off_and_never_below_nothing() -> None:
+def test_what_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
     pace = Pace()
     pace.claimed("old", NOW - 4 * MINUTE)
     pace.landed("old", NOW)
@@ -283,7 +283,7 @@ def test_what_has_been_worked_on_is_taken_off_and_never_below_nothing() -> None:
 
     pace.claimed(row.id, NOW)
     assert left(ahead(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
-    assert left(ahead(view, 1), pace, NOW + 60 * MINUTE) == timedelta(0)
+    assert left(ahead(view, 1), pace, NOW + 60 * MINUTE) is None
 
 
 def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.repositories import World, a_world, commit, git, landed, worked, write
+from tests.edges.repositories import World, a_world, commit, git, landed, started, worked, write
 from yaoki.errors import GitFailed, NotNow
 
 BRANCH = "refs/heads/yaoki/ab12cd34"
@@ -189,9 +189,27 @@ def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> N
     head = world.workspace.head(world.run)
     tree = git(world.repo, "rev-parse", f"{head}^{{tree}}").strip()
     for n in range(40):
-        new = git(world.repo, "commit-tree", "-p", head, "-m", f"landing {n}", tree).strip()
+        words = f"landing {n}\n\nYaoki-Run: {world.run.id}\n"
+        new = git(world.repo, "commit-tree", "-p", head, "-m", words, tree).strip()
         head = world.workspace.land(world.run, new, head)
     over.set()
     reader.join()
 
     assert set(said) == {""}
+
+
+@pytest.mark.spec("8.2", "14.3")
+def test_branch_and_mark_moved_together_by_an_agent_are_noticed(world: World) -> None:
+    """Its own commit would count as landed without any check."""
+    landed(world, world.task(), lambda at: write(at, one__txt="1\n"))
+    assert world.workspace.intact(world.run) == ""
+    task = started(world, world.task(2))
+    there = Path(task.work.worktree)
+    write(there, evil__txt="x\n")
+    evil = commit(there, "evil")
+    for ref in (f"refs/heads/{world.run.branch}", f"refs/yaoki/runs/{world.run.id}"):
+        git(world.repo, "update-ref", ref, evil)
+
+    told = world.workspace.intact(world.run)
+
+    assert told == f"{world.run.branch} stands at {evil[:12]}, which yaoki did not make"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -22,14 +22,16 @@ ELSEWHERE = {Spec: "a [task of the plan](plan.md#a-task)"}
 HEAD = """\
 # Events
 
-Everything that was concluded is a line of the journal: `yaoki trace --jsonl`, `GET /api/v1/events`, `run.events()` in Python. Made from
-the code by `python -m tests.reference`; a test insists that it is so.
+Everything that was concluded is a line of the journal: `yaoki trace --jsonl`, `GET /api/v1/events`,
+`run.events()` in Python. Made from the code by `python -m tests.reference`; a test insists that it
+is so.
 
 """
 BEFORE = """
-Names are never reused for something else. A new event or field may come at any time, so pass over what you do not know. A field that
-has its default is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and `PROMPT_SENT`, which are always whole.
-`set` holds the fields of the run that changed with the line; it is for the store alone.
+A new event or field may come at any time, so pass over what you do not know. A field that has its
+default is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and
+`PROMPT_SENT`, which are always whole. `set` holds the fields of the run that changed with the
+line; it is for the store alone.
 
 ## What changes a task
 
@@ -46,7 +48,8 @@ These change no task. Fields that an event does not need are left out.
 AFTER = """
 ## Sessions of your own
 
-[Hooks](../guides/hooks.md) keep a journal for each session of an agent that you drive; `yaoki hook status` reads it. Its lines:
+[Hooks](../guides/hooks.md) keep a journal for each session of an agent that you drive, which
+`yaoki hook status` reads. Its lines:
 """
 
 
@@ -101,7 +104,7 @@ def session_events() -> tuple[str, ...]:
 
 
 def _said(kind: type) -> str:
-    """The words of the class itself; for one without any a signature is made up, which says nothing."""
+    """The words of the class itself; a signature that Python made up says nothing."""
     words = inspect.cleandoc(kind.__doc__ or "").replace(".  ", ". ")
     return "" if words.startswith(f"{kind.__name__}(") else words
 
@@ -145,7 +148,7 @@ def _form(hint: Any) -> str:
     return f"[{hint.__name__}](#{'words' if issubclass(hint, Enum) else hint.__name__.lower()})"
 
 
-def _values(kinds: Sequence[type] | Any) -> list[type]:
+def _values(kinds: Iterable[type]) -> list[type]:
     """Every class of ours that a field can hold, near and far."""
     found: list[type] = []
     waiting = [hint for kind in kinds for hint in _hints(kind)]
@@ -155,10 +158,12 @@ def _values(kinds: Sequence[type] | Any) -> list[type]:
         ours = isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Enum))
         if ours and hint not in found and hint not in ELSEWHERE:
             found.append(hint)
-            waiting += _hints(hint) if is_dataclass(hint) else ()
+            waiting += _hints(hint)
     return found
 
 
 def _hints(kind: type) -> list[Any]:
+    if not is_dataclass(kind):
+        return []
     known = get_type_hints(kind)
     return [known[held.name] for held in fields(kind)]

@@ -16,14 +16,20 @@ from yaoki.mcp.caller import Refusal
 MEANING: Mapping[int, tuple[str, str]] = {
     0: ("all done; or, of a command that looks or changes something: it worked", "nothing"),
     1: (
-        "something is broken: the store, git, our own code (`internal error`), or what `doctor`, `verify`, `prune` or "
-        "`notify test` looked at",
+        "something is broken: the store, git, our own code (`internal error`), or what `doctor`, "
+        "`verify`, `prune` or `notify test` looked at",
         "read the hint; `yaoki doctor`",
     ),
-    2: ("bad plan, settings, place or arguments; nothing was started", "mend what is named, with its line"),
+    2: (
+        "bad plan, settings, place or arguments; nothing was started",
+        "mend what is named, with its line",
+    ),
     3: ("the run ended without being done: something required was cancelled", "`yaoki status`"),
     4: ("a person is needed; all else is proven", "`yaoki answer`, then `yaoki resume`"),
-    5: ("the run is not at its end: at work elsewhere, or it waits for a limit or a budget", "`yaoki resume` later"),
+    5: (
+        "the run is not at its end: at work elsewhere, or it waits for a limit or a budget",
+        "`yaoki resume` later",
+    ),
     6: ("refused: there is no such thing, or not now; nothing was changed", "what the hint says"),
     61: ("`yaoki result`, STALE: the attempt was given to another worker", "stop the work"),
     62: ("`yaoki result`, UNKNOWN: there is no such task here", "stop the work"),
@@ -33,11 +39,12 @@ MEANING: Mapping[int, tuple[str, str]] = {
     66: ("`yaoki result`, DUPLICATE: the same was said before", "nothing"),
     130: ("interrupted by Ctrl-C or SIGTERM; nothing is lost", "`yaoki resume`"),
     141: ("whoever read the output went away", "nothing"),
-}  # fmt: skip
+}
 HEAD = """\
 # Exit codes
 
-Made from the code by `python -m tests.reference`; a test insists that it is so. How to use them in a job: [on a build server](../guides/ci.md).
+Made from the code by `python -m tests.reference`; a test insists that it is so. How to use them
+in a job: [on a build server](../guides/ci.md).
 
 | code | meaning | what to do |
 |---|---|---|
@@ -45,17 +52,20 @@ Made from the code by `python -m tests.reference`; a test insists that it is so.
 RUNS = """
 ## Of a run
 
-`run`, `resume` and `watch` end with the code of the run; `status` does so with `--exit-code`, and `status --json` has it as `exit_code`.
+`run`, `resume` and `watch` end with the code of the run; `status` does so with `--exit-code`, and
+`status --json` has it as `exit_code`.
 
 | how the run stands | code |
 |---|---|
 """
 ERRORS = """
-A run that is `PAUSED` ends with 5 when a budget is used up; any other pause waits for a person and ends with 4.
+A run that is `PAUSED` ends with 5 when a budget is used up; any other pause waits for a person and
+ends with 4.
 
 ## Of a refusal
 
-Errors stand on standard error, with `--json` also as a document with `exit_code`. In Python they are exceptions of `yaoki.errors`.
+Errors stand on standard error, with `--json` also as a document with `exit_code`. In Python they
+are exceptions of `yaoki.errors`.
 
 | error | code | what it says |
 |---|---|---|

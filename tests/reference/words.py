@@ -28,7 +28,10 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "The run was stored with all its tasks; `run` is all of it.",
         ("goal", "tasks", "revision", "base", "run"),
     ),
-    "PLAN_EXTENDED": ("Tasks were added; `replaces` says whose place they take.", ("replaces", "revision", "set")),
+    "PLAN_EXTENDED": (
+        "Tasks were added; `replaces` says whose place they take.",
+        ("replaces", "revision", "set"),
+    ),
     "TASK_BLOCKED": (
         "It ended badly, and all that need it, near and far, wait in vain.",
         ("dependents", "tasks", "cause", "reason", "dependents_reason"),
@@ -36,7 +39,18 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "TASK_REVIVED": ("They no longer wait in vain.", ("dependents", "tasks", "cause")),
     "CHECK_FINISHED": (
         "What one look of one check saw.",
-        ("check", "outcome", "required", "commit", "pattern", "message", "items", "exit_code", "seconds", "log"),
+        (
+            "check",
+            "outcome",
+            "required",
+            "commit",
+            "pattern",
+            "message",
+            "items",
+            "exit_code",
+            "seconds",
+            "log",
+        ),
     ),
     "RETRY_START": (
         "The attempt that just started is a retry.",
@@ -55,12 +69,23 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("snapshot_id", "restored_files", "deleted_files"),
     ),
     "ESCALATE_EXECUTED": ("What the person is shown.", ("user_message", "recommended_actions")),
-    "DEAD_LETTERED": ("It was given to workers too often and never came back.", ("deliveries", "message")),
+    "DEAD_LETTERED": (
+        "It was given to workers too often and never came back.",
+        ("deliveries", "message"),
+    ),
     "CHECKOUT_CHANGED": ("Your checkout changed while an agent was at work.", ("what", "message")),
     "PROMPT_FAULT": ("A template failed, and built-in words were used.", ("fault",)),
     "RESULT_NOTED": (
         "An agent said how its attempt ended; a claim.",
-        ("status", "summary", "question", "retry_safe", "retry_after_s", "partial_changes", "epoch"),
+        (
+            "status",
+            "summary",
+            "question",
+            "retry_safe",
+            "retry_after_s",
+            "partial_changes",
+            "epoch",
+        ),
     ),
     "RESULT_REFUSED": (
         "A late result of a worker or a call of an agent that no longer counts; nothing changed.",
@@ -69,8 +94,16 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "RECONCILED": (
         "A mismatch was found and mended.",
         (
-            "mismatch", "tasks", "repair", "damage", "quarantine", "restored_from", "damaged_backups",
-            "replayed", "lost", "skipped",
+            "mismatch",
+            "tasks",
+            "repair",
+            "damage",
+            "quarantine",
+            "restored_from",
+            "damaged_backups",
+            "replayed",
+            "lost",
+            "skipped",
         ),
     ),
     "LINE_NOT_REPLAYED": (
@@ -86,8 +119,16 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ITERATION_FINISHED": (
         "An iteration of a continuous run ended.",
         (
-            "iteration", "commit", "partial_changes_possible", "retry_safe", "proven", "failed",
-            "decision", "reason", "failures_in_row", "set",
+            "iteration",
+            "commit",
+            "partial_changes_possible",
+            "retry_safe",
+            "proven",
+            "failed",
+            "decision",
+            "reason",
+            "failures_in_row",
+            "set",
         ),
     ),
     "ITERATION_GRANTED": (
@@ -97,16 +138,30 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "RUN_PAUSED": ("Nothing new is begun until a person says go.", ("why", "set")),
     "RUN_RESUMED": ("A person said go.", ("was", "words", "set")),
     "RUN_REOPENED": ("A run that was summed up goes on.", ("set",)),
-    "RUN_MERGED": ("`yaoki merge` moved a branch to the run's work.", ("branch", "commit", "how", "set")),
-    "FINAL_SUMMARY": ("Everything rests; how the run ended.", ("status", "tasks", "run_branch", "set")),
+    "RUN_MERGED": (
+        "`yaoki merge` moved a branch to the run's work.",
+        ("branch", "commit", "how", "set"),
+    ),
+    "FINAL_SUMMARY": (
+        "Everything rests; how the run ended.",
+        ("status", "tasks", "run_branch", "set"),
+    ),
     "RUN_ARCHIVED": (
         "The run left the store; this line is what is left of it here.",
         (
-            "run", "goal", "created_at", "finished_at", "archived_at", "why", "file", "bytes", "lines",
+            "run",
+            "goal",
+            "created_at",
+            "finished_at",
+            "archived_at",
+            "why",
+            "file",
+            "bytes",
+            "lines",
             "refs",
         ),
     ),
     "BUDGET_WARNING": ("80 % of a limit are used.", ("message", "limit", "used")),
     "NOTICE_SENT": ("A channel took a notice.", ("notice", "channel", "tells")),
     "NOTICE_FAILED": ("A channel did not take it.", ("notice", "channel", "why", "given_up")),
-}  # fmt: skip
+}

@@ -59,12 +59,17 @@ def ahead(view: RunView, slots: int) -> Ahead:
 
 
 def left(coming: Ahead, pace: Pace, now: datetime) -> timedelta | None:
-    """Each round takes as long as the usual task did; nothing is said while none has landed."""
+    """Each round takes as long as the usual task did.
+
+    Nothing is said while none has landed, nor once that time is used up and the work is not done.
+    """
+    if not coming.ids:
+        return timedelta(0)
     if not pace.took:
         return None
     usual = sorted(pace.took)[len(pace.took) // 2]
     used = min(usual, pace.working(coming.ids, now))
-    return max(timedelta(0), usual * coming.rounds - used)
+    return usual * coming.rounds - used or None
 
 
 def chain(tasks: Sequence[TaskView]) -> int:

@@ -81,7 +81,7 @@ class RunBranch:
             if mark is None or (head is None and run.merged):
                 return ""
             if head is not None and (head.sha == mark.sha or head.sha in mark.parents[:1]):
-                return ""
+                return self._foreign(run, head)
             if seen == (mark, head):
                 break
             seen = (mark, head)
@@ -90,6 +90,15 @@ class RunBranch:
             return _gone(run, mark).sentence
         strayed = self.strayed(run, head, mark)
         return strayed.sentence if strayed else ""
+
+    def _foreign(self, run: Run, head: Commit) -> str:
+        """Branch and mark can be moved together, by an agent for one; what we land names the run.
+
+        Where there is no line of a group the branch begins at the base, which is the user's.
+        """
+        if run.line or head.run == run.id or head.sha == run.base:
+            return ""
+        return f"{run.branch} stands at {head.sha[:12]}, which yaoki did not make"
 
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the branch does not hold."""

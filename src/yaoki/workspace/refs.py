@@ -13,6 +13,7 @@ from yaoki.errors import GitFailed, Unknown
 from yaoki.workspace.git import Git
 
 PART = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+RUN = re.compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
 
 HEADS = "refs/heads/yaoki"
@@ -70,6 +71,8 @@ class Commit:
     sha: str
     tree: str
     parents: tuple[str, ...]
+    # The run whose commit of ours it is; empty for anybody else's.
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,4 +205,5 @@ def _parse(sha: str, body: bytes) -> Commit:
     headers = [line.split(b" ", 1) for line in body.partition(b"\n\n")[0].splitlines()]
     trees = [value.decode("ascii") for key, *rest in headers if key == b"tree" for value in rest]
     parents = [v.decode("ascii") for key, *rest in headers if key == b"parent" for v in rest]
-    return Commit(sha, trees[0], tuple(parents))
+    run = RUN.search(body)
+    return Commit(sha, trees[0], tuple(parents), run[1].decode("ascii") if run else "")
