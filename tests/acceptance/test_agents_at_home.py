@@ -106,3 +106,20 @@ def test_in_a_repository_of_its_own_an_agent_acts_there_and_people_s_commands_st
     assert "there is no run here yet" in kept(own)[0]
     assert "there is no run here yet" in kept(answer)[0]
     assert "CANCEL_REQUESTED" not in place.story()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.7", "14.3")
+@pytest.mark.parametrize("words", [("run", "plan.json"), ("worker",), ("up",)])
+def test_an_agent_starts_no_runs_in_its_own_worktree(place: Place, words: tuple[str, ...]) -> None:
+    """They would stay behind in the user's repository, and nobody would know of them."""
+    place.plan(
+        a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["c"]}], {"c": holds("a.txt")})
+    )
+    place.env["YAOKI_WORKTREE"] = str(place.repo)
+
+    done = place.yaoki(*words)
+
+    assert done.code == 6
+    assert "starts no runs" in done.err
+    assert not place.stored()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -13,11 +14,13 @@ import pytest
 
 from tests.acceptance.place import WHO, Place, holds
 from yaoki.errors import Fault
+from yaoki.ports import Launch
 from yaoki.system.sandbox import Sandbox
 
 pytestmark = pytest.mark.acceptance
 
 SECRET = "sk-planted-7f3a91c2"
+POWERLESS = "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1"
 
 
 def needs_bubblewrap() -> None:
@@ -139,6 +142,55 @@ def test_inside_no_secret_of_the_worker_and_no_process_of_others_is_seen(place: 
     assert "ALONE" in said(place)
 
 
+# Each would open the walls to whoever is root inside and has kept root's capabilities.
+OPENINGS = {
+    "remount": "mount -o remount,bind,rw {repo}",
+    "remount-root": "mount -o remount,bind,rw /",
+    "mount": "mkdir -p held && mount -t tmpfs none held",
+    "bind": "mkdir -p held && mount --bind {repo} held",
+    "namespace": "unshare -Urm mount -o remount,bind,rw {repo}",
+}
+
+
+@pytest.mark.spec("14.3", "0.2")
+def test_inside_even_root_has_no_capability_and_cannot_open_the_walls(place: Place) -> None:
+    needs_bubblewrap()
+    settings(place, mode="on")
+    tries = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
+    tries += ["touch {repo}/planted && echo DID write", "grep ^Cap /proc/self/status"]
+    spaces = ("uts", "ipc", "pid")
+    tries += ["rm -rf held", *(f"readlink /proc/self/ns/{name}" for name in spaces)]
+
+    done = place.yaoki("run", a_plan(place, "\n".join(tries).format(repo=place.repo)))
+
+    assert done.code == 0, done.out + done.err
+    told = said(place)
+    assert "DID" not in told
+    assert re.findall(r"Cap(?:Eff|Prm|Amb|Inh):\s*(\w+)", told) == ["0" * 16] * 4
+    assert not [name for name in spaces if str(Path(f"/proc/self/ns/{name}").readlink()) in told]
+    assert not (place.repo / "planted").exists()
+
+
+@pytest.mark.spec("14.3")
+def test_inside_the_agents_own_folder_is_still_read_and_written(tmp_path: Path) -> None:
+    """Its owner writes there without any capability; what was kept is what it finds again."""
+    needs_bubblewrap()
+    worktree, folder, own = tmp_path / "worktree", tmp_path / "attempt", tmp_path / "own"
+    for made in (worktree, folder, own):
+        made.mkdir(mode=0o700)
+    (own / "kept").write_text("before\n")
+    (own / "kept").chmod(0o600)
+    script = f"cat {own}/kept > seen && echo after >> {own}/kept && rm -f {own}/none"
+    launch = Launch(("sh", "-c", script), str(worktree), dict(os.environ))
+
+    inside = Sandbox(tmp_path).around(launch, folder, [own])
+    done = subprocess.run(inside.argv, env=dict(inside.env), capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert (worktree / "seen").read_text() == "before\n"
+    assert (own / "kept").read_text() == "before\nafter\n"
+
+
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("network", [True, False])
 def test_the_network_is_as_set(place: Place, network: bool) -> None:
@@ -210,6 +262,52 @@ def test_a_sandbox_that_is_not_there_stops_everything_before_any_agent(place: Pl
     assert not marker.exists()
 
 
+@pytest.mark.spec("14.3", "0.6")
+@pytest.mark.parametrize(
+    "status",
+    [
+        POWERLESS.replace("CapEff:\t0000000000000000", "CapEff:\t0000000000200000"),
+        POWERLESS.replace("CapPrm:\t0000000000000000", "CapPrm:\t000001fffeffffff"),
+        POWERLESS.replace("NoNewPrivs:\t1", "NoNewPrivs:\t0"),
+        "",
+    ],
+    ids=["effective", "permitted", "gainable", "silent"],
+)
+def test_a_sandbox_that_leaves_any_power_inside_is_none(tmp_path: Path, status: str) -> None:
+    """A program of that name which makes no walls, or other ones than it was asked for."""
+    weak = tmp_path / "bwrap"
+    weak.write_text(f"#!/bin/sh\necho '{status}'\n")
+    weak.chmod(0o755)
+    sandbox = Sandbox(tmp_path, program=str(weak))
+    launch = Launch(("true",), str(tmp_path), {})
+
+    with pytest.raises(Fault, match="leaves capabilities to those inside") as raised:
+        sandbox.check()
+    with pytest.raises(Fault, match="leaves capabilities to those inside"):
+        sandbox.around(launch, tmp_path)
+
+    assert raised.value.code == "SANDBOX_UNAVAILABLE"
+
+
+@pytest.mark.spec("14.3", "0.6")
+def test_walls_that_cannot_be_had_here_give_way_to_others_and_never_to_none(tmp_path: Path) -> None:
+    """A bubblewrap without user namespaces still has to drop every capability."""
+    older = tmp_path / "bwrap"
+    older.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *userns*|*--unshare-user*) echo "bwrap: unknown option" >&2; exit 1;; esac\n'
+        f"echo '{POWERLESS}'\n"
+    )
+    older.chmod(0o755)
+    sandbox = Sandbox(tmp_path, program=str(older))
+
+    sandbox.check()
+    argv = sandbox.around(Launch(("true",), str(tmp_path), {}), tmp_path).argv
+
+    assert "--unshare-user" not in argv
+    assert argv[argv.index("--cap-drop") + 1] == "ALL"
+
+
 @pytest.mark.spec("14.3", "0.6", "4.8")
 def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place) -> None:
     """Submitted where there was one, begun where there is none: no agent is called."""
@@ -220,6 +318,7 @@ def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place)
         "#!/bin/sh\n"
         f"[ -e {tools}/asked ] && {{ echo 'bwrap: no namespaces here' >&2; exit 1; }}\n"
         f"touch {tools}/asked\n"
+        f"echo '{POWERLESS}'\n"
     )
     once.chmod(0o755)
     settings(place, mode="on")

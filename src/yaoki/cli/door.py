@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from yaoki.errors import Unknown
+from yaoki.errors import NotNow, Unknown
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -49,7 +49,10 @@ def opened(
     from yaoki.app import App
     from yaoki.cli.standing import in_own_worktree, told_store
 
-    if not create and in_own_worktree(where):
+    if create and in_own_worktree(where):
+        words = "an agent at work starts no runs and no workers in its own worktree"
+        raise NotNow(words, hint="add tasks to its run instead: yaoki plan extend FILE")
+    if in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
     if store:
         from yaoki.config import refuse_no_store

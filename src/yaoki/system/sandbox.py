@@ -1,16 +1,19 @@
 """bubblewrap around a command: it writes where it works and nowhere else.
 
 All of the machine can be read, but what stands in the folders that everybody shares: sockets and
-other people's temporary files are out of sight, and so are the processes outside.
+other people's temporary files are out of sight, and so are the processes outside.  Nobody inside
+has a capability, root neither: with one the walls could be mounted away.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 
 from yaoki.errors import Fault
@@ -28,7 +31,17 @@ KEPT = tuple(
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
 TEMPORARY = "/tmp"
-NAMESPACES = ("--unshare-pid", "--unshare-ipc")
+WALLS = (
+    *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--cap-drop", "ALL"),
+)
+# The firmest first; a bubblewrap that is old or setuid, or a container, may refuse some.
+FIRMER = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
+# What a process inside must say of itself: nothing may be done, and nothing more be gained.
+POWERLESS = tuple(
+    re.compile(rb"^%b:\s+%b$" % words, re.MULTILINE)
+    for words in ((b"CapEff", b"0+"), (b"CapPrm", b"0+"), (b"NoNewPrivs", b"1"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +64,9 @@ class Sandbox:
     program: str = ""
 
     def check(self) -> None:
-        """`Fault` unless a command can be run inside; asked before any agent is called."""
-        argv = (self._found(), *_root(), *NAMESPACES, *self._net(), "--", "true")
-        env = {"PATH": os.environ.get("PATH", os.defpath)}
-        done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
-        if done.code != 0:
-            said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
-            raise _unavailable(f"{PROGRAM} cannot make one here: {said[-1][:300]}")
+        """`Fault` unless it can be made and holds; asked before any agent is called."""
+        _walls.cache_clear()
+        _walls(self._found(), self._net())
 
     def around(self, launch: Launch, folder: Path, own: Iterable[Path] = ()) -> Launch:
         """The same command inside; one that is inside already stays as it is.
@@ -70,9 +79,10 @@ class Sandbox:
         for place in own:
             place.mkdir(parents=True, exist_ok=True)
         held = [self._worktree(Path(launch.cwd)), folder, *own, *self.writable]
-        walls = (*_root(), *_binds(self._seen(launch), _present(held)))
+        walls = _walls(found, self._net())
+        binds = _binds(self._seen(launch), _present(held))
         inside = ("--chdir", launch.cwd, "--", *launch.argv)
-        argv = (found, *walls, *NAMESPACES, *self._net(), *inside)
+        argv = (found, *_root(), *binds, *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": {**launch.env, "TMPDIR": TEMPORARY}})
 
@@ -125,6 +135,29 @@ def _unavailable(why: str) -> Fault:
         code=UNAVAILABLE,
         hint='install bubblewrap, or set sandbox.mode = "off"',
     )
+
+
+@lru_cache(maxsize=8)
+def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
+    """The firmest walls to be had here, each tried from inside; `Fault` if none of them holds."""
+    weakness = ""
+    for more in FIRMER:
+        walls = (*WALLS, *more, *net)
+        if not (weakness := _weakness(program, walls)):
+            return walls
+    raise _unavailable(weakness)
+
+
+def _weakness(program: str, walls: tuple[str, ...]) -> str:
+    argv = (program, *_root(), *walls, "--", "cat", "/proc/self/status")
+    env = {"PATH": os.environ.get("PATH", os.defpath)}
+    done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
+    if done.code != 0:
+        said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
+        return f"{PROGRAM} cannot make one here: {said[-1][:300]}"
+    if not all(fact.search(done.out) for fact in POWERLESS):
+        return f"{PROGRAM} leaves capabilities to those inside"
+    return ""
 
 
 def _root() -> Iterator[str]:
