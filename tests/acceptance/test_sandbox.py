@@ -159,7 +159,7 @@ def test_inside_even_root_has_no_capability_and_cannot_open_the_walls(place: Pla
     tries = [f"({act}) && echo DID {name}" for name, act in OPENINGS.items()]
     tries += ["touch {repo}/planted && echo DID write", "grep ^Cap /proc/self/status"]
     spaces = ("uts", "ipc", "pid")
-    tries += ["rm -rf held", *(f"readlink /proc/self/ns/{name}" for name in spaces)]
+    tries += ["rmdir held", *(f"readlink /proc/self/ns/{name}" for name in spaces)]
 
     done = place.yaoki("run", a_plan(place, "\n".join(tries).format(repo=place.repo)))
 
@@ -357,6 +357,46 @@ def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
     assert f"the agent changed the repository's own configuration: {name}" in task["question"]
 
 
+@pytest.mark.spec("14.2", "14.3")
+def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -> None:
+    place.git("config", "core.hooksPath", ".githooks")
+    planted = place.repo / ".githooks" / "post-checkout"
+    script = f"mkdir -p {planted.parent}; echo x > {planted}"
+
+    done = place.yaoki("run", a_plan(place, script))
+
+    task = place.task("a")
+    assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
+    assert f"the repository's own configuration: {planted}" in task["question"]
+
+
+@pytest.mark.spec("14.2", "14.3", "0.2")
+@pytest.mark.parametrize(
+    ("file", "moved"),
+    [(".gitconfig", False), (".config/git/config", False), ("moved/git/config", True)],
+    ids=["home", "config", "moved"],
+)
+def test_outside_a_change_of_the_persons_own_git_settings_is_told(
+    place: Place, file: str, moved: bool
+) -> None:
+    """They may set it at any time themselves, so nobody is blamed."""
+    home = place.folder / "person"
+    (home / file).parent.mkdir(parents=True)
+    (home / file).write_text("[include]\n\tpath = more\n")
+    (home / file).with_name("more").write_text("")
+    script = f"for f in {home / file} {(home / file).with_name('more')}; do"
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "moved") if moved else ""}
+
+    plan = a_plan(place, f"{script} printf '[alias]\\n\\tst = !evil\\n' >> $f; done")
+    done = place.yaoki("run", plan, env=env)
+
+    assert (done.code, place.task("a")["state"]) == (0, "DONE"), done.out + done.err
+    told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
+    names = sorted([f"checkout/~/{file}", f"checkout/~/{Path(file).with_name('more')}"])
+    assert [held["what"] for held in told] == [names]
+    assert f"~/{file}" in done.out
+
+
 @pytest.mark.spec("14.3", "0.2")
 def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Place) -> None:
     """Nothing shows who wrote there, and a person may work in the checkout at any time."""
@@ -365,7 +405,7 @@ def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Pl
     assert (done.code, place.task("a")["state"]) == (0, "DONE")
     told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
     assert [held["what"] for held in told] == [["checkout/files"]]
-    assert "your checkout changed while the agent was at work: files" in done.out
+    assert "your checkout or your git settings changed while the agent was at work: files" in done.out
 
 
 @pytest.mark.spec("14.3", "0.2")

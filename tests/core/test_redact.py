@@ -1,6 +1,8 @@
 """No secret gets through the mask, and ordinary text does not suffer from it."""
 
+import json
 import re
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from yaoki.core.display import clip, one_line, plain
 from yaoki.core.environment import BASIC, allowed
-from yaoki.core.redact import MARK, mask, mask_values, secret_values
+from yaoki.core.redact import MARK, forms_of, mask, mask_values, secret_values
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 WORDS = st.text(alphabet=LETTERS + " \n.,:;/=_-", max_size=200)
@@ -109,6 +111,47 @@ def test_secret_variables_are_known_by_their_names() -> None:
     }
 
     assert secret_values(environ) == ("value-two-longer", "value-four", "value-one", "value-3")
+
+
+@pytest.mark.spec("14.2")
+def test_what_a_plan_hands_on_is_secret_whatever_its_name() -> None:
+    environ = {
+        "ACME_LOGIN": "correct-horse",
+        "ACME_MODE": "fast",
+        "PLAIN": "in the open",
+        "HOME": "/home/somebody",
+        "GIT_DIR": "/elsewhere/.git",
+    }
+
+    assert secret_values(environ, ["ACME_*", "HOME", "GIT_*"]) == ("correct-horse",)
+    assert secret_values(environ, ["*"]) == ("correct-horse", "in the open")
+    assert secret_values(environ) == ()
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "written",
+    [
+        'to/k"en\\n ü+(1)',
+        json.dumps('to/k"en\\n ü+(1)')[1:-1],
+        json.dumps('to/k"en\\n ü+(1)', ensure_ascii=False)[1:-1],
+        quote('to/k"en\\n ü+(1)'),
+        quote('to/k"en\\n ü+(1)', safe=""),
+        quote_plus('to/k"en\\n ü+(1)'),
+        quote('to/k"en\\n ü+(1)', safe="!'()*"),
+    ],
+)
+def test_a_value_is_masked_as_json_and_addresses_write_it(written: str) -> None:
+    assert mask_values(f"a {written} b", ['to/k"en\\n ü+(1)']) == f"a {MARK} b"
+
+
+@given(st.text(min_size=6, max_size=40))
+def test_every_form_of_a_value_is_known_and_the_longest_comes_first(value: str) -> None:
+    forms = forms_of([value, "short"])
+
+    assert (value in forms) == (value not in MARK)
+    assert list(forms) == sorted(forms, key=len, reverse=True)
+    assert "short" not in forms
 
 
 @pytest.mark.spec("14.2")

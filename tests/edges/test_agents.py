@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,20 @@ def test_the_prompt_is_kept_for_its_owner_only_and_without_known_secrets(stage: 
     file = stage.folder / "prompt.md"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_text() == launch.argv[-1] == f"use {MARK}, password=example1"
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("agent", [CommandAgent, ScriptedAgent])
+def test_what_is_handed_on_is_secret_whatever_its_name(
+    stage: Stage, agent: type[CommandAgent]
+) -> None:
+    spec = replace(scripted([]), command=("tool",), pass_env=("ACME_*", "UNNAMED", "PATH"))
+    spec = replace(spec, env={"OTHER_TOKEN": "set by the plan"})
+
+    launch = agent(ENVIRON).launch(stage.order(spec, "it stays at home"))
+
+    assert set(launch.secrets) == {PLANTED, "stays at home", "set by the plan"}
+    assert (stage.folder / "prompt.md").read_text() == f"it {MARK}"
 
 
 @pytest.mark.spec("14.2", "3.2")

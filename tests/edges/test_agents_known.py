@@ -160,6 +160,15 @@ def test_it_gets_its_own_variables_the_way_to_the_network_and_no_other(tmp_path:
     assert {"UNNAMED", "CLAUDE_CODE_SESSION_ID"}.isdisjoint(env)
 
 
+@pytest.mark.spec("14.2")
+def test_its_keys_are_secret_and_the_way_to_the_network_is_not(tmp_path: Path) -> None:
+    launch = launched(tmp_path, "claude", pass_env=("UNNAMED",))
+
+    assert "planted-secret-value" in launch.secrets
+    assert launch.env["UNNAMED"] in launch.secrets
+    assert launch.env["HTTPS_PROXY"] not in launch.secrets
+
+
 @pytest.mark.spec("12.8")
 def test_another_service_is_named_in_the_agents_own_way(tmp_path: Path) -> None:
     options = {

@@ -46,6 +46,33 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) 
     assert place.session()["count"] == 0
 
 
+@pytest.mark.spec("12.6", "0.1")
+def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
+    place: Hooked,
+) -> None:
+    def told() -> str:
+        lines = place.yaoki("hook", "status").out.splitlines()
+        return next(line for line in lines if line.startswith("session "))
+
+    place.stop()
+    assert "session s1: sent back after 1 tries" in told()
+    place.work("good\n")
+    place.stop()
+    assert told() == "session s1: proven"
+
+    place.yaoki("hook", "begin", "--phase", "two")
+    assert told() == "session s1: nothing is proven yet"
+    assert place.session()["proven"] is False
+
+    place.stop()
+    assert told() == "session s1: proven"
+    assert place.session()["proven"] is True
+    place.work("bad\n")
+    place.stop()
+    assert "session s1: sent back after 1 tries" in told()
+    assert place.session()["proven"] is False
+
+
 @pytest.mark.spec("12.6", "7.1")
 def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
     folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"

@@ -11,6 +11,7 @@ from datetime import timedelta
 from errno import EACCES, EINVAL, ENOENT
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -494,6 +495,93 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
 
     assert not [file for file in folder.iterdir() if secret in file.read_bytes()]
     assert folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("form", [str, lambda value: json.dumps(value)[1:-1], quote])
+def test_what_the_agent_said_of_its_secrets_is_stars_once_it_ended(
+    folder: Path, place: Path, form: Callable[[str], str]
+) -> None:
+    secret = 'pass "wörd"/4711'
+    said = form(secret)
+    code = "import os, sys; os.write(1, os.fsencode(f'a {sys.argv[1]} b\\n' * 2)); " + (
+        "os.write(2, os.fsencode(sys.argv[1])); open(sys.argv[2], 'w').write(sys.argv[1])"
+    )
+    note = folder / "result.json"
+
+    look = carried(folder, python(place, code, said, str(note), secrets=(secret, "a", "b\n")))
+
+    stars = "*" * len(said.encode())
+    assert (folder / "out.log").read_text() == f"a {stars} b\n" * 2
+    assert (folder / "err.log").read_text() == note.read_text() == stars
+    assert look.output_bytes == 3 * len(said.encode()) + 10
+
+
+@pytest.mark.spec("14.2")
+def test_a_secret_across_the_pieces_a_log_is_read_in_is_found(folder: Path, place: Path) -> None:
+    """Two values that overlap, at every place around the border of the first piece."""
+    inside, piece = "abcdef-ghijkl", 1 << 20
+    code = """
+import os, sys
+blocks = [b"." * (1 << 20) for _ in range(14)]
+text = bytearray(b"".join(blocks))
+for n in range(1, 14):
+    text[n * (1 << 20) - n : n * (1 << 20) - n + 13] = b"abcdef-ghijkl"
+while text: del text[: os.write(1, text)]
+"""
+
+    carried(folder, python(place, code, secrets=("abcdef-g", "ef-ghijkl")))
+
+    left = (folder / "out.log").read_bytes()
+    assert len(left) == 14 * piece
+    assert left.count(b"*") == 13 * len(inside)
+    assert set(left) == set(b".*")
+
+
+@pytest.mark.spec("14.2")
+def test_an_agent_that_was_ended_leaves_no_secret_either(folder: Path, place: Path) -> None:
+    code = "echo correct-horse; touch on; sleep 60"
+    PROCESSES.start(folder, shell(place, code, secrets=("correct-horse",)))
+    until((place / "on").exists)
+    assert (folder / "out.log").read_text() == "correct-horse\n", "stars come at the end"
+
+    assert PROCESSES.end(folder, "cancel").ended_by == "cancel"
+
+    assert (folder / "out.log").read_text() == "*" * 13 + "\n"
+
+
+@pytest.mark.spec("14.2")
+def test_stars_leave_the_time_of_the_last_word(folder: Path, place: Path) -> None:
+    """Which channel spoke last tells what an agent waits for."""
+    code = "echo correct-horse >&2; touch -d @1000000000 {0}/err.log; echo later"
+
+    carried(folder, shell(place, code.format(folder), secrets=("correct-horse",)))
+
+    assert (folder / "err.log").read_text() == "*" * 13 + "\n"
+    assert (folder / "err.log").stat().st_mtime == 1_000_000_000
+
+
+@pytest.mark.spec("14.2", "3.7")
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        "rm {0}/out.log",
+        "rm {0}/out.log; mkdir {0}/out.log",
+        "rm {0}/out.log; mkfifo {0}/out.log",
+        "rm {0}/out.log; ln -s {1}/mine {0}/out.log",
+        "rm {0}/out.log; ln {1}/mine {0}/out.log",
+    ],
+)
+def test_a_log_that_cannot_be_starred_does_not_lose_the_exit(
+    folder: Path, place: Path, meanwhile: str
+) -> None:
+    code = f"echo correct-horse > mine; echo correct-horse >&2; {meanwhile}; exit 3"
+
+    look = carried(folder, shell(place, code.format(folder, place), secrets=("correct-horse",)))
+
+    assert (look.phase, look.code) == ("exited", 3)
+    assert (place / "mine").read_text() == "correct-horse\n", "only what lies in the folder"
+    assert (folder / "err.log").read_text() == "*" * 13 + "\n"
 
 
 def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) -> None:

@@ -24,6 +24,7 @@ from tests.edges.repositories import (
     write,
 )
 from yaoki.errors import NotNow
+from yaoki.workspace.gitconfig import listed
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -221,6 +222,140 @@ def test_a_config_nobody_can_read_shows_in_the_guards(tmp_path: Path) -> None:
     assert len({before["config"], broken["config"], world.workspace.guards()["config"]}) == 3
     config.write_bytes(whole)
     assert world.workspace.guards() == before
+
+
+def differing(world: World, before: dict[str, str]) -> set[str]:
+    after = dict(world.workspace.guards())
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("where", ["inside", "outside", "home"])
+def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
+    tmp_path: Path, where: str
+) -> None:
+    """Relative means: from the checkout, whose person would run them."""
+    repo = a_repository(tmp_path)
+    folder = {"inside": repo / ".husky" / "_", "outside": tmp_path / "own"}.get(where)
+    if where == "home":
+        # Nothing is written there: a home is found, and what is not there is no error.
+        git(repo, "config", "core.hooksPath", "~/no-such-folder-of-hooks")
+        assert "config" in a_world(tmp_path, repo).workspace.guards()
+        return
+    assert folder is not None
+    git(repo, "config", "core.hooksPath", ".husky/_" if where == "inside" else str(folder))
+    write(folder, pre__commit="#!/bin/sh\n", quiet="#!/bin/sh\n")
+    (folder / "called").mkdir()
+    write(folder / "called", lib="echo\n")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+    assert world.workspace.guards() == before
+
+    write(folder, pre__commit="#!/bin/sh\nevil\n", post__merge="#!/bin/sh\n")
+    write(folder / "called", lib="evil\n")
+    (folder / "quiet").chmod(0o755)
+
+    names = ("pre.commit", "post.merge", "called/lib", "quiet")
+    assert differing(world, before) == {str(folder / name) for name in names}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("where", [".", "..", ".git"])
+def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
+    tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "around").mkdir()
+    repo = a_repository(tmp_path / "around")
+    git(repo, "config", "core.hooksPath", where)
+    world = a_world(tmp_path, repo)
+    folder = (repo / where).resolve()
+    before = dict(world.workspace.guards())
+
+    landed(world, world.task(), lambda at: write(at, new="n"))
+    write(repo, a__txt="a person's own work\n")
+    assert differing(world, before) == set()
+
+    write(folder, planted="#!/bin/sh\n")
+    (folder / "planted").chmod(0o755)
+    assert {Path(name).name for name in differing(world, before)} == {"planted"}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "key", ["include.path", "includeIf.gitdir:/elsewhere/.path", "includeIf.onbranch:topic.path"]
+)
+def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: str) -> None:
+    """Whether or not its condition is met today."""
+    repo = a_repository(tmp_path)
+    write(repo, shared__cfg="[user]\n\tname = Una\n[include]\n\tpath = deeper.cfg\n")
+    git(repo, "config", key, "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    shared, deeper = repo / "shared.cfg", repo / "deeper.cfg"
+    before = dict(world.workspace.guards())
+    assert str(shared) in before
+
+    shared.write_text(shared.read_text().replace("Una", "Una Other"))
+    assert differing(world, before) == set(), "a name is harmless, here as well"
+
+    # A circle, where its condition keeps git itself out of it.
+    back = "none.cfg" if key == "include.path" else "shared.cfg"
+    write(repo, deeper__cfg=f"[include]\n\tpath = {back}\n[core]\n\tfsmonitor = evil\n")
+    assert differing(world, before) == {str(deeper)}
+    shared.write_text(shared.read_text() + "[alias]\n\tst = !evil\n")
+    assert differing(world, before) == {str(deeper), str(shared)}
+
+
+@pytest.mark.spec("14.2")
+def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> None:
+    repo, folder = a_repository(tmp_path), tmp_path / "own"
+    write(repo, shared__cfg=f"[core]\n\thooksPath = {folder}\n")
+    git(repo, "config", "include.path", "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    write(folder, post__merge="#!/bin/sh\n")
+
+    assert differing(world, before) == {str(folder / "post.merge")}
+
+
+@pytest.mark.spec("14.2")
+def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    config = world.repo / ".git" / "config"
+    before, whole = dict(world.workspace.guards()), config.read_bytes()
+
+    config.write_bytes(whole + b"# padding\n" * 110_000 + b"[core]\n\tfsmonitor = evil\n")
+
+    assert differing(world, before) == {"config"}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "value", ["~nobody-of-this-name/x", "x" * 5000, "/dev/zero", "..", "%(prefix)/x", "~"]
+)
+@pytest.mark.parametrize("key", ["include.path", "core.hooksPath"])
+def test_a_path_that_leads_nowhere_is_no_error(tmp_path: Path, key: str, value: str) -> None:
+    world = a_world(tmp_path)
+    git(world.repo, "config", key, value)
+
+    assert world.workspace.guards() == world.workspace.guards()
+
+
+@pytest.mark.spec("14.2")
+def test_git_is_asked_about_settings_only_when_their_bytes_are_new(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    write(repo, shared__cfg="[core]\n\thooksPath = .husky\n")
+    git(repo, "config", "include.path", "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    world.workspace.guards(), world.workspace.checkout()
+    asked = listed.cache_info().misses
+
+    world.workspace.guards(), world.workspace.checkout()
+    assert listed.cache_info().misses == asked
+
+    write(repo, shared__cfg="[core]\n\thooksPath = .other\n")
+    world.workspace.guards(), world.workspace.checkout()
+    assert listed.cache_info().misses == asked + 1
 
 
 @pytest.mark.spec("0.2")

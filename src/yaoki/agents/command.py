@@ -68,17 +68,23 @@ class CommandAgent:
         find_binary(spec, self._environ)
 
     def launch(self, order: Order) -> Launch:
-        prompt = keep_prompt(order, self._environ)
+        return self._launch(order, order.agent.pass_env)
+
+    def _launch(self, order: Order, handed: tuple[str, ...]) -> Launch:
+        """`handed` are the names of the plan itself: what a preset adds is no secret by that."""
+        prompt = keep_prompt(order, self._environ, handed)
         self._note(order)
+        env = environment(order, self._environ)
         return Launch(
             argv=fill(order, prompt),
             cwd=str(order.worktree),
-            env=environment(order, self._environ),
+            env=env,
             stdin=prompt if order.agent.prompt == "stdin" else None,
             deadline=order.timeout,
             hang=order.hang,
             lease=order.lease,
             output_bytes_max=order.output_bytes_max,
+            secrets=secret_values(env, handed),
         )
 
     def resumes(self, spec: AgentSpec) -> bool:
@@ -212,13 +218,13 @@ def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
     }
 
 
-def keep_prompt(order: Order, environ: Mapping[str, str]) -> str:
+def keep_prompt(order: Order, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
     """Write down exactly what is sent, for the owner's eyes only, and return it.
 
     Only known values are masked here: a shape may be what the task is about.
     """
     words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
-    prompt = mask_values(words, secret_values(environ))
+    prompt = mask_values(words, secret_values(environ, handed))
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = order.folder / PROMPT
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -60,7 +60,7 @@ class KnownAgent(CommandAgent):
         for name in self.description.scratch:
             _set_aside(order.worktree / name)
         full = self.filled(order.agent, order.session)
-        return super().launch(replace(order, agent=full))
+        return self._launch(replace(order, agent=full), order.agent.pass_env)
 
     def read(self, folder: Path, look: Look) -> AgentExit:
         exit_ = super().read(folder, look)

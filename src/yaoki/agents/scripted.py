@@ -9,6 +9,7 @@ from pathlib import Path
 from yaoki.agents.command import CommandAgent, environment, keep_prompt
 from yaoki.agents.scenario import check_scenario
 from yaoki.core.model import AgentSpec
+from yaoki.core.redact import secret_values
 from yaoki.errors import Fault, PlanInvalid
 from yaoki.ports import Launch, Order
 
@@ -31,16 +32,19 @@ class ScriptedAgent(CommandAgent):
             ) from fault
 
     def launch(self, order: Order) -> Launch:
-        keep_prompt(order, self._environ)
+        handed = order.agent.pass_env
+        keep_prompt(order, self._environ, handed)
+        env = environment(order, self._environ)
         script = order.folder / SCENARIO
         script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
         return Launch(
             # By path and without site packages: it starts at once, whatever the worktree holds.
             argv=(sys.executable, "-I", "-S", str(PLAYER), str(script)),
             cwd=str(order.worktree),
-            env=environment(order, self._environ),
+            env=env,
             deadline=order.timeout,
             hang=order.hang,
             lease=order.lease,
             output_bytes_max=order.output_bytes_max,
+            secrets=secret_values(env, handed),
         )

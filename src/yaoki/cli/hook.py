@@ -138,6 +138,7 @@ def standing_document(one: Standing) -> dict[str, Any]:
         "subtask": kept.subtask if kept else None,
         "count": one.session.count,
         "asked": one.session.asked,
+        "proven": one.session.proven,
         "answer": one.session.stance.value if one.session.stance else None,
         "reason": kept.summary if kept else None,
         "to_inject": one.session.to_inject is not None,
@@ -148,7 +149,8 @@ def standing_document(one: Standing) -> dict[str, Any]:
 def _words(one: Standing) -> str:
     kept, session = one.session.kept, one.session
     if kept is None:
-        return "proven" if session.stance is None else session.stance.value
+        unproven = session.stance.value if session.stance else "nothing is proven yet"
+        return "proven" if session.proven else unproven
     what = "asks" if session.asked else session.stance.value if session.stance else "sent back"
     return f"{what} after {session.count} tries: {kept.summary}"
 

@@ -7,8 +7,12 @@ no more than its length.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from yaoki.core.environment import BASIC, allowed
 
 MARK = "[masked]"
 VALUE_CHARS_MIN = 6
@@ -18,6 +22,10 @@ _SECRET_NAME = re.compile(
     r"|CREDENTIALS?|PAT|COOKIE|PRIVATE)(?:_|$)",
     re.IGNORECASE,
 )
+
+# What an address leaves as it is.  Paths keep the stroke, and browsers a few marks more.
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_KEPT_IN_ADDRESSES = (_UNRESERVED, _UNRESERVED | set(b"/"), _UNRESERVED | set(b"!'()*"))
 
 # What follows a name that says "secret".  After a colon prose is likely, so a digit is asked for.
 _NAMED = r"(?:api[_-]?key|secret(?:[_-]?key)?|token|passw(?:or)?d|passphrase|credentials?)[\"']?"
@@ -78,19 +86,54 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def mask_values(text: str, secrets: Iterable[str]) -> str:
-    """The text without exactly these values; the longest first, for one may hold another."""
-    worth = {value for value in secrets if len(value) >= VALUE_CHARS_MIN and value not in MARK}
-    if not worth:
-        return text
-    ordered = sorted(worth, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, ordered)), MARK, text)
+    """The text without exactly these values, however JSON or an address writes them."""
+    known = _pattern(tuple(secrets))
+    return text if known is None else known.sub(MARK, text)
 
 
-def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of the variables whose name says that they are secret."""
-    found = {
+# Screens mask ten thousand texts with the same few values.
+@lru_cache(maxsize=64)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    forms = forms_of(secrets)
+    return re.compile("|".join(map(re.escape, forms))) if forms else None
+
+
+def forms_of(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Every way in which these values are written; the longest first, for one may hold another.
+
+    A value too short to be a secret has none.
+    """
+    worth = (value for value in secrets if len(value) >= VALUE_CHARS_MIN and value not in MARK)
+    return _longest_first(form for value in worth for form in _forms(value))
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    for kept in _KEPT_IN_ADDRESSES:
+        yield _quoted(value, kept)
+    yield _quoted(value, _UNRESERVED).replace("%20", "+")
+
+
+def _quoted(value: str, kept: frozenset[int]) -> str:
+    # No text is refused here, whatever half characters a variable may hold.
+    raw = value.encode("utf-8", "surrogatepass")
+    return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in raw)
+
+
+def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tuple[str, ...]:
+    """Values of the variables whose name says that they are secret, or which are `handed` on.
+
+    `handed` are names and globs of a plan; what every child gets anyway is no secret by them.
+    """
+    trusted = allowed(environ, handed).keys() - allowed(environ, BASIC).keys()
+    return _longest_first(
         value
         for name, value in environ.items()
-        if _SECRET_NAME.search(name) and len(value) >= VALUE_CHARS_MIN
-    }
-    return tuple(sorted(found, key=lambda value: (-len(value), value)))
+        if (_SECRET_NAME.search(name) or name in trusted) and len(value) >= VALUE_CHARS_MIN
+    )
+
+
+def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words), key=lambda word: (-len(word), word)))

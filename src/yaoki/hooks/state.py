@@ -69,7 +69,8 @@ class Session:
     """A session in the phase that the checkout is at now.
 
     `count` are the tries that were not proven; `due` says that the reason has not reached the
-    agent; `stance` is what the person last chose, if that still holds.
+    agent; `stance` is what the person last chose, if that still holds; `proven` says that the
+    checks passed at the last stop, which a phase that has just begun cannot say.
     """
 
     count: int = 0
@@ -77,15 +78,12 @@ class Session:
     due: bool = False
     asked: bool = False
     stance: Choice | None = None
+    proven: bool = False
 
     @property
     def to_inject(self) -> Kept | None:
         """The reason that the next prompt brings along; a person who is asked comes first."""
         return self.kept if self.due and not self.asked and self.stance is None else None
-
-    @property
-    def settled(self) -> bool:
-        return self == Session()
 
 
 def phase_of(lines: Iterable[Line]) -> Phase:
@@ -122,6 +120,8 @@ def _after(session: Session, line: Line) -> Session:
             return replace(session, due=False)
         case "PERSON_ANSWERED":
             return _answered(session, line)
+        case "STOP_PASSED":
+            return Session(proven=True)
         case _:
             return Session()
 
@@ -193,7 +193,7 @@ def after_unproven(
 
 def after_proven(session: Session, phase: Phase) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Proven: the count goes back to zero; who aborted stays out until a new phase."""
-    if not session.settled and session.stance is not Choice.ABORT:
+    if not session.proven and session.stance is not Choice.ABORT:
         yield STOP_PASSED, {"number": phase.number, "phase": phase.name}
 
 

@@ -82,7 +82,7 @@ def _answer(call: Call, desk: Desk) -> Answer:
 
 def _proven(call: Call, desk: Desk) -> Answer:
     before = desk.session
-    if not before.settled:
+    if not before.proven:
         desk.record(after_proven)
     if before.asked or before.stance is not None:
         return nothing("all checks pass now; nothing is left to answer")

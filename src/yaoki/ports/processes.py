@@ -14,7 +14,8 @@ class Launch:
     """A command to run in its own session under a shim.
 
     `env` is the whole environment the child gets.  Its stdin is closed unless
-    `stdin` holds text.  Zero for a limit means none.
+    `stdin` holds text.  Zero for a limit means none.  `secrets` are values that nobody finds
+    in what it said, once it has ended.
     """
 
     argv: tuple[str, ...]
@@ -26,6 +27,7 @@ class Launch:
     lease: timedelta = timedelta(0)
     grace: timedelta = timedelta(seconds=2)
     output_bytes_max: int = 1 << 30
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

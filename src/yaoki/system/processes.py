@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from yaoki.core.redact import forms_of
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
 from yaoki.system.files import cannot
@@ -30,8 +31,8 @@ import shim
 shim.main(sys.argv[2])
 """
 START_S_MAX = 10.0
-# A little more than the shim itself may take after the grace: see KILL_S_MAX there.
-PATIENCE = timedelta(seconds=12)
+# A little more than the shim itself may take after the grace: see KILL_S_MAX and STARS_S_MAX there.
+PATIENCE = timedelta(seconds=32)
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
 
 
@@ -135,6 +136,7 @@ def _launch_facts(launch: Launch) -> dict[str, Any]:
         "lease_s": launch.lease.total_seconds(),
         "grace_s": launch.grace.total_seconds(),
         "output_bytes_max": launch.output_bytes_max,
+        "secrets": forms_of(launch.secrets),
         "boot": boot_id(),
     }
 

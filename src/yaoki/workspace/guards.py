@@ -1,4 +1,4 @@
-"""Hashes of what an agent must leave alone: what makes git run programs, and the checkout."""
+"""Hashes of what an agent must leave alone: what makes git run programs, and what is the user's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.workspace.git import Git, Site
+from yaoki.workspace.gitconfig import content, entries, hook_folders, hooks, reached
 from yaoki.workspace.repository import Repository
 
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
@@ -18,6 +19,7 @@ TRACKED_MAX = 200_000
 KNOWN_MAX = 16
 OURS = b"ref: refs/heads/yaoki/"
 CONFIGS = ("config", "config.worktree")
+SYSTEM = Path("/etc/gitconfig")
 SINGLE = ("info/attributes", "info/exclude")
 
 # What people, and git on their behalf, set while a run goes on, and what starts no program.
@@ -29,41 +31,56 @@ BENIGN = re.compile(
 )
 
 
-def guards(git: Git, remote: str = "") -> dict[str, str]:
+def guards(git: Git, repository: Repository, remote: str = "") -> dict[str, str]:
     """Name and hash of each file that is there, so a new or missing one shows as well.
 
-    The address of the remote that work is pushed to counts as well.
+    Config with all that it includes, and the hooks that git runs, wherever they are.  The address
+    of the remote that work is pushed to counts as well.
     """
-    common = git.common_dir
-    there = {name: file for name in CONFIGS if (file := common / name).is_file()}
-    configs = {name: _settings(git, file, remote) for name, file in there.items()}
-    files = {file.relative_to(common).as_posix(): file.read_bytes() for file in _guarded(common)}
-    return {name: sha256(held).hexdigest() for name, held in (configs | files).items()}
+    common, home = git.common_dir, _home()
+    own = [common / name for name in CONFIGS] + [repository.git_dir / CONFIGS[-1]]
+    configs = reached(git, own, home)
+    held = {file: _mattering(git, one, remote) for file, one in configs.items()}
+    settings = {**configs, **reached(git, _personal(home), home)}
+    for folder in hook_folders(git, settings, repository.top, home):
+        held.update(hooks(folder, (repository.top, common)))
+    held.update(hooks(common / "hooks"))
+    held.update((file, content(file)) for name in SINGLE if (file := common / name).is_file())
+    return {_name(file, common): sha256(one).hexdigest() for file, one in held.items()}
 
 
-def _settings(git: Git, file: Path, remote: str) -> bytes:
+def _name(file: Path, common_dir: Path) -> str:
+    inside = file.is_relative_to(common_dir)
+    return file.relative_to(common_dir).as_posix() if inside else str(file)
+
+
+def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
     """The settings that matter, in their order; the bytes of a file that git cannot read."""
-    return _mattering(git, file.read_bytes(), remote)
-
-
-@lru_cache(maxsize=KNOWN_MAX)
-def _mattering(git: Git, held: bytes, remote: str) -> bytes:
-    args = ("config", "--file", "-", "--no-includes", "-z", "--list")
-    done = git.run(*args, given=held, ok=range(256))
-    if done.code != 0:
+    found = entries(git, held)
+    if found is None:
         return held
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
-    keys = ((entry, entry.partition(b"\n")[0]) for entry in done.out.split(b"\0"))
+    keys = ((entry, entry.partition(b"\n")[0]) for entry in found)
     return b"\0".join(e for e, key in keys if key in own or not BENIGN.fullmatch(key))
 
 
-def _guarded(common_dir: Path) -> Iterator[Path]:
-    yield from (file for name in SINGLE if (file := common_dir / name).is_file())
-    yield from (file for file in sorted(common_dir.glob("hooks/**/*")) if file.is_file())
+def _home() -> Path | None:
+    home = os.environ.get("HOME", "")
+    return Path(home) if home.startswith("/") else None
+
+
+def _personal(home: Path | None) -> Iterator[Path]:
+    """A person's own settings, which hold for all of their repositories, and the machine's."""
+    yield SYSTEM
+    moved = os.environ.get("XDG_CONFIG_HOME", "")
+    if folder := Path(moved) if moved else home and home / ".config":
+        yield folder / "git" / "config"
+    if home:
+        yield home / ".gitconfig"
 
 
 def checkout(git: Git, repository: Repository) -> dict[str, str]:
-    """HEAD, index and tracked files of the user's checkout, each as a short hash.
+    """HEAD, index and tracked files of the user's checkout and their git settings, hashed short.
 
     Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
     for its status: that may start the programs of filters, and would rewrite the index.
@@ -74,7 +91,20 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
         seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
+    seen |= _told(git)
     return {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
+
+
+def _told(git: Git) -> dict[str, bytes]:
+    """What git is told outside of the repository: a person may set it anew at any time."""
+    home = _home()
+    held = reached(git, _personal(home), home)
+    return {_short(file, home): _mattering(git, one) for file, one in held.items()}
+
+
+def _short(file: Path, home: Path | None) -> str:
+    inside = home and file.is_relative_to(home)
+    return f"~/{file.relative_to(home)}" if home and inside else str(file)
 
 
 @lru_cache(maxsize=KNOWN_MAX)

@@ -288,7 +288,7 @@ class GitWorkspace:
     @told
     def guards(self) -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
-        return guards(self._git, self._sharing.name)
+        return guards(self._git, self.repository, self._sharing.name)
 
     @told
     def checkout(self) -> Mapping[str, str]:

@@ -1,0 +1,108 @@
+"""What a person hands to an agent in confidence is stored nowhere, whoever goes on with the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, holds, until
+from tests.store.acts import by_hand
+
+# The name of the first says that it is secret; of the second only the plan knows.
+TOKEN = 'tok/en "with" ümlaut zebra'
+PLAIN = "correct-horse-battery"
+STARS = "*" * len(PLAIN)
+
+# First it tells its keys in every way it can, and fails; then it does its work.
+TELLS = """
+import json, os, pathlib, sys, time
+from urllib.parse import quote
+if os.environ["YAOKI_ATTEMPT"] != "1":
+    pathlib.Path("a.txt").write_text("good\\n")
+    sys.exit(0)
+token, plain, marker = os.environ["MY_TOKEN"], os.environ["ACME_LOGIN"], pathlib.Path(sys.argv[1])
+def tell(stream):
+    print("so", plain, token, json.dumps(token), quote(token), file=stream, flush=True)
+tell(sys.stdout)
+marker.with_name("begun").touch()
+for _ in range(600):
+    if marker.exists(): break
+    time.sleep(0.05)
+tell(sys.stderr)
+note = {"status": "failed", "summary": "no login with " + plain + " and " + token}
+pathlib.Path(os.environ["YAOKI_RESULT"]).write_text(json.dumps(note))
+sys.exit(1)
+"""
+
+
+def a_telling_plan(marker: Path) -> dict[str, Any]:
+    command = [sys.executable, "-c", TELLS, str(marker)]
+    agent = {"command": command, "pass_env": ["MY_TOKEN", "ACME_LOGIN"], "prompt": "file"}
+    task = {"id": "a", "goal": f"Log in as {PLAIN}.", "checks": ["good"]}
+    return {
+        "goal": "Log in",
+        "agents": {"mine": agent},
+        "agent": "mine",
+        "checks": {"good": holds("a.txt")},
+        "tasks": [task],
+    }
+
+
+def stored(place: Place) -> dict[str, bytes]:
+    """Everything that is kept of the run: each file, and each row of a store on a server."""
+    top = place.repo / ".yaoki"
+    held = {str(file): file.read_bytes() for file in top.rglob("*") if file.is_file()}
+    if not isinstance(place.database, Path):
+        names = by_hand(place.database, "SELECT tablename FROM pg_tables WHERE schemaname='public'")
+        for (name,) in names:
+            held[name] = repr(by_hand(place.database, f'SELECT t::text FROM "{name}" t')).encode()
+    return held
+
+
+@pytest.mark.spec("14.2", "3.7")
+def test_whoever_goes_on_without_the_variable_stores_and_shows_no_secret(
+    place: Place, tmp_path: Path
+) -> None:
+    marker, without = tmp_path / "go", dict(place.env)
+    plan = a_telling_plan(marker)
+    # The plan is stored as it was written, so the goal may not hold what is looked for.
+    plan["tasks"][0]["goal"] = "Log in."
+    place.env = {**without, "MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
+    worker = place.start("run", place.plan(plan))
+    until(marker.with_name("begun").exists, "the agent is at work")
+    worker.kill()
+    worker.communicate()
+    place.env = without
+    marker.touch()
+
+    resumed = place.yaoki("resume")
+
+    assert resumed.code == 0, resumed.out + resumed.err
+    secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en", "tok%2Fen")]
+    held = stored(place)
+    assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
+    shown = [place.yaoki("logs", "a", "--attempt", "1", *more).out for more in ((), ("--err",))]
+    assert [text.startswith(f"so {STARS} *") for text in shown] == [True, True]
+    told = str(place.events("a"))
+    assert f"no login with {STARS} and **" in told, "what the agent noted is told, but for its keys"
+
+
+@pytest.mark.spec("14.2")
+def test_a_prompt_that_names_a_handed_value_is_sent_without_it(
+    place: Place, tmp_path: Path
+) -> None:
+    marker = tmp_path / "go"
+    marker.touch()
+    handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
+
+    done = place.yaoki("run", place.plan(a_telling_plan(marker)), env=handed)
+
+    assert done.code == 0, done.out + done.err
+    prompts = [place.prompt(place.task("a"), attempt) for attempt in (1, 2)]
+    assert [PLAIN in prompt for prompt in prompts] == [False, False]
+    assert "Log in as [masked]." in prompts[0]
+    assert os.environ.get("ACME_LOGIN") is None
