@@ -42,7 +42,8 @@ postgres: .venv/.dev  ## the acceptance tests once more, with the store on a ser
 chromium:
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
 		command -v $$name >/dev/null && exit 0; done; test "$$CI" != true || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+		for try in 1 2 3; do apt-get update -qq && \
+			apt-get install -y -qq --no-install-recommends chromium && exit 0; sleep 5; done; exit 1
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check

@@ -262,7 +262,7 @@ def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoRet
     why = (errno.EINVAL, step)
     try:
         os.setsid()
-        for name in ("SIGINT", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
+        for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         for target, descriptor in enumerate(stdio):
             os.dup2(descriptor, target)

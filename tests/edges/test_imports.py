@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.edges.repositories import a_repository
@@ -371,6 +371,7 @@ WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)
 
 @pytest.mark.spec("2.1", "0.6")
 @settings(max_examples=60, deadline=None)
+@example(boxes=[(0, "x", "9"), (1, " ", "")], form="spec-kit")
 @given(
     boxes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(" x?"), WORDS), max_size=12),
     form=st.sampled_from(["spec-kit", "checklist"]),

@@ -79,6 +79,9 @@ def _numbered(boxes: Sequence[Box], made: Imported) -> Iterator[Box]:
             yield from _numbered(box.inside, made)
             continue
         steps = [one for one in every(box.inside) if TASK.fullmatch(one.words) is None]
+        if box.done:
+            for one in steps:
+                made.leave(one.words[:120], one.line, f"a step of {box.words[:40]}, which is done")
         box.below += [f"- [{'x' if one.done else ' '}] {one.words}" for one in steps]
         yield box
         yield from (one for one in every(box.inside) if one not in steps)
