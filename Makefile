@@ -41,9 +41,10 @@ postgres: .venv/.dev  ## the acceptance tests once more, with the store on a ser
 # outside this folder is changed, and without one those tests are skipped and say so.
 chromium:
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-		command -v $$name >/dev/null && exit 0; done; test "$$CI" != true || \
+		command -v $$name >/dev/null && exit 0; done; test "$$CI" != true || { \
 		for try in 1 2 3; do apt-get update -qq && \
-			apt-get install -y -qq --no-install-recommends chromium && exit 0; sleep 5; done; exit 1
+			apt-get install -y -qq --no-install-recommends chromium && exit 0; sleep 5; done; \
+		exit 1; }
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check
