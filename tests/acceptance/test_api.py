@@ -33,8 +33,12 @@ def example(number: int) -> str:
 
 
 def executed(place: Place, number: int) -> str:
+    return ran(place, example(number))
+
+
+def ran(place: Place, code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", example(number)],
+        [sys.executable, "-c", code],
         cwd=place.repo,
         env=place.env,
         capture_output=True,
@@ -71,3 +75,28 @@ def test_a_plan_as_data_is_stored_and_carried_here(place: Place) -> None:
     assert said[0] == f"{stands['run']} ACTIVE"
     assert stands["status"] == "DONE"
     assert said[-1]
+
+
+LEAVING = """
+import yaoki
+
+with yaoki.Repository(".") as repo:
+    print(repo.run("plan.yaml").id)
+with yaoki.Repository(".") as repo:
+    run = repo.find()
+    run.start()
+    print(run.wait())
+"""
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.9")
+def test_who_leaves_early_leaves_a_run_that_goes_on_later(place: Place) -> None:
+    """The block is left at once; nothing of it works on a store that was closed."""
+    tasks = [{"id": "other", "checks": ["other"]}]
+    good = a_plan({"other": [writes("other.txt")]}, tasks, {"other": holds("other.txt")})
+    (place.repo / "plan.yaml").write_text(json.dumps(good))
+
+    said = ran(place, LEAVING).splitlines()
+
+    assert said == [place.status()["run"], "DONE"]

@@ -23,6 +23,7 @@ class Repository:
     def __init__(self, where: str | Path = ".", *, store: str = "") -> None:
         """`store` is a file or a postgresql:// address instead of the one in yaoki.toml."""
         self._app = App(Path(where).absolute(), create=True, store=store)
+        self._carried: list[Run] = []
 
     def submit(
         self,
@@ -47,6 +48,7 @@ class Repository:
         """The same, and carry it in the background of this process: see `Run.wait`."""
         begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
         begun.start()
+        self._carried.append(begun)
         return begun
 
     def find(self, run: str = "") -> Run:
@@ -58,6 +60,9 @@ class Repository:
         return [Run(self._app, run) for run in self._app.store.runs()]
 
     def close(self) -> None:
+        """Runs carried here stop when their agents at work have finished; nothing is lost."""
+        for run in self._carried:
+            run.leave()
         self._app.close()
 
     def __enter__(self) -> Repository:

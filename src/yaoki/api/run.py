@@ -36,20 +36,28 @@ class Run:
         self._carrier: threading.Thread | None = None
         self._stop: Stop | None = None
         self._failed: BaseException | None = None
+        self._stopping = False
 
     # -------------------------------------------------------------- carrying
 
     def start(self, slots: int = 0) -> None:
         """Carry it in the background of this process until it rests.  Twice is once."""
         if self._carrier is None or not self._carrier.is_alive():
-            self._failed = None
+            self._failed, self._stopping = None, False
             self._carrier = threading.Thread(target=self._carry, args=(slots,), name="yaoki")
             self._carrier.start()
 
     def stop(self) -> None:
         """Let the agents at work finish and carry nothing more; `start` goes on with it."""
+        self._stopping = True
         if self._stop is not None:
             self._stop.drain = True
+
+    def leave(self) -> None:
+        """Stop, and come back when nothing of this process is at it any more."""
+        self.stop()
+        if self._carrier is not None:
+            self._carrier.join()
 
     def wait(self) -> str:
         """Until it rests, or until this process carries it no more; returns the status."""
@@ -71,6 +79,8 @@ class Run:
 
     def _handed(self, stop: Stop) -> None:
         self._stop = stop
+        # Asked before there was anything to stop.
+        stop.drain = self._stopping
 
     # -------------------------------------------------------------- looking
 

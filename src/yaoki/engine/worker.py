@@ -135,7 +135,7 @@ class Worker:
             self._stages.end_leftovers(task)
             return Interrupted("what it stands on is taken back", ref=task.work.head)
         try:
-            if waits(task, self._contenders(task)):
+            if task.work.refused and waits(task, self._contenders(task)):
                 return Declined("another task is proven for the same branch", AT_ONCE)
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:

@@ -98,8 +98,11 @@ class SqliteDatabase:
             self._write_each(batch)
         except sqlite3.Error:
             raise
-        except BaseException:  # noqa: BLE001 - it fails again below, and its caller hears of it
-            self._write_each(batch)
+        except BaseException as error:  # noqa: BLE001 - its caller hears of it
+            if len(batch) == 1:
+                batch[0].error = error
+            else:
+                self._write_each(batch)
 
     def _together(self, batch: list[Request[Any]]) -> None:
         link = SqliteLink(self._writer)

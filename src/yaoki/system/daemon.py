@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.errors import Fault
-from yaoki.system.files import cannot, write_atomically
+from yaoki.system.files import cannot, locked, write_atomically
 from yaoki.system.machine import alive, birth, boot_id
 
 SCRIPT = Path(__file__).with_name("detach.py")
@@ -110,17 +110,7 @@ class Daemon:
         return ""
 
     def _held(self) -> bool:
-        try:
-            descriptor = os.open(self.folder / "lock", os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        return locked(self.folder / "lock")
 
     def _facts(self) -> dict[str, Any]:
         with suppress(FileNotFoundError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import threading
@@ -77,3 +78,18 @@ def state_home() -> Path:
     if state := os.environ.get("XDG_STATE_HOME"):
         return Path(state) / "yaoki"
     return Path.home() / ".local" / "state" / "yaoki"
+
+
+def locked(file: Path) -> bool:
+    """Does anybody hold this lock?  One that was never made is free."""
+    try:
+        descriptor = os.open(file, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

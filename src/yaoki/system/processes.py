@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -18,7 +17,7 @@ from typing import Any
 from yaoki.core.redact import forms_of
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
-from yaoki.system.files import cannot
+from yaoki.system.files import cannot, locked
 from yaoki.system.machine import PROC, alive, boot_id
 from yaoki.system.sweep import end_marked
 
@@ -181,17 +180,7 @@ def _running(folder: Path) -> Look:
 
 def _locked(folder: Path) -> bool:
     """Does a shim live here?  Asked only after started.json: a starting one is not disturbed."""
-    try:
-        descriptor = os.open(folder / "lock", os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return locked(folder / "lock")
 
 
 def _ask(folder: Path, why: str) -> None:
