@@ -14,7 +14,7 @@ from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.admission import Admission, Admitted
 from yaoki.engine.hold import Hold
 from yaoki.engine.pool import Pool
-from yaoki.engine.stages import Room
+from yaoki.engine.stage_settings import Room
 from yaoki.errors import StoreError, WorkspaceError
 from yaoki.ports import ALL, NOTHING_NEW, Beat
 

@@ -14,7 +14,7 @@ from tests.engine.test_pool import RUN, SOON, Carrier, Heart
 from yaoki.core.model import RunId, Task
 from yaoki.engine.admission import Admission
 from yaoki.engine.pool import STUMBLES_MAX, Pool
-from yaoki.engine.stages import Room
+from yaoki.engine.stage_settings import Room
 from yaoki.errors import GitFailed, RemoteAway
 
 AWAY = "the remote origin cannot be used: no answer"

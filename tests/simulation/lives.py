@@ -31,7 +31,8 @@ from yaoki.engine.control import Control, Submission
 from yaoki.engine.growing import Growth
 from yaoki.engine.hold import Hold
 from yaoki.engine.sending import Sending
-from yaoki.engine.stages import Room, Settings, Stages
+from yaoki.engine.stage_settings import Room, Settings
+from yaoki.engine.stages import Stages
 from yaoki.engine.worker import Worker
 from yaoki.store import SqlStore, open_store
 from yaoki.store.outbox import Posting

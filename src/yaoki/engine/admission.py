@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from yaoki.engine.stages import Room
+from yaoki.engine.stage_settings import Room
 from yaoki.ports import ALL, BEGUN, NOTHING_NEW
 
 

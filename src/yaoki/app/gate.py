@@ -1,0 +1,105 @@
+"""What a plan must pass before anything of it is stored."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.app.parts import Parts
+from yaoki.core.environment import BASIC, allowed
+from yaoki.errors import Fault, NotNow, PlanInvalid
+from yaoki.system import run
+from yaoki.workspace import resolve_base
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Finding, Spec
+    from yaoki.plan import Asked, Known, Plan
+
+SETUP_TIMEOUT = timedelta(minutes=10)
+
+
+class Gate(Parts):
+    """Refuses by name what could not run here."""
+
+    def check_tags(self, specs: Iterable[Spec], more: Sequence[str] = ()) -> None:
+        """A task that needs what nobody declares would wait for ever, so it is refused by name."""
+        wanted = [spec for spec in specs if spec.tags]
+        if not wanted:
+            return
+        declared = [self.tags(more), *(seen.worker.tags for seen in self.workers())]
+        for spec in wanted:
+            if not any(set(spec.tags) <= set(tags) for tags in declared):
+                names = ", ".join(spec.tags)
+                raise NotNow(
+                    f"task {spec.name!r} needs a worker with the tags {names}, and none is there",
+                    hint=f"start one first: yaoki worker {_tag_words(spec.tags)}",
+                )
+
+    def check(self, plan: Plan) -> None:
+        """What a plan leans on besides itself: its readers and the project's prompts."""
+        from yaoki.checks.readers import reader_defect
+
+        named = ((c.name, reader_defect(c.reader)) for c in plan.catalogue.checks.values())
+        defects = [f"checks.{name}.reader: {why}" for name, why in named if why]
+        if defects:
+            raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
+        self.check_prompts(plan)
+
+    @property
+    def known(self) -> Known:
+        """What a plan file may name besides what stands in it."""
+        from yaoki.checks.readers import extractor_names
+        from yaoki.plan import Known
+
+        return Known(extractor_names, self._prompt_defects)
+
+    def _prompt_defects(self, asked: Asked) -> Sequence[str]:
+        from yaoki.core.settings import LANGUAGES
+        from yaoki.prompts import check_tree
+
+        folder, own = self.home / "prompts", self.settings.patterns
+        return check_tree(folder, LANGUAGES, own, asked.files, asked.params)
+
+    def check_prompts(self, plan: Plan) -> None:
+        """The project's own prompt files, before an agent would get them."""
+        defects = self._prompt_defects(plan.asked)
+        if defects:
+            words = f"{self.home / 'prompts'}: {len(defects)} defects in the project's own prompts"
+            raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
+
+    def baseline(self, plan: Plan, base: str = "") -> dict[str, Finding]:
+        """What the plan's commands and files say of the base, before anybody has worked on it.
+
+        Judges cost money and git checks need a task, so neither is asked.
+        """
+        from yaoki.checks import Checks
+
+        _, commit = resolve_base(self.repository, base or plan.base)
+        facts = {"commit": commit, "base": commit, "onto": commit, "changed": (), "scope": ()}
+        checker = Checks(self.processes, timedelta(0))
+        looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
+        with self.workspace.aside(commit) as place, tempfile.TemporaryDirectory() as logs:
+            for argv in plan.specs[0].setup if plan.specs else ():
+                run(argv, cwd=place, env=allowed(os.environ, BASIC), timeout=SETUP_TIMEOUT)
+            return {
+                spec.name: checker.check(
+                    spec, place, Path(logs) / spec.name, facts=facts, stop=lambda: False
+                )
+                for spec in looked
+            }
+
+    def check_agents(self, plan: Plan) -> None:
+        """Before anything is stored: can every agent of the plan run here at all?"""
+        for spec in plan.catalogue.agents.values():
+            try:
+                self.find_agent(spec.preset).preflight(spec)
+            except Fault as fault:
+                raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+
+
+def _tag_words(tags: Iterable[str]) -> str:
+    return " ".join(f"--tag {tag}" for tag in tags)

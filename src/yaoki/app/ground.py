@@ -1,0 +1,192 @@
+"""What everything stands on: one repository with its settings, store and workspace."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.core.redact import mask, secret_values
+from yaoki.core.settings import Settings
+from yaoki.ports import Agent, Processes
+from yaoki.store import Places, SqlStore, make_home, on_server, open_store, store_known
+from yaoki.system import (
+    Sandbox,
+    SandboxedProcesses,
+    ShimProcesses,
+    SystemClock,
+    state_home,
+)
+from yaoki.workspace import GitWorkspace, Repository, open_repository
+
+if TYPE_CHECKING:
+    from yaoki.config import Loaded
+    from yaoki.core.model import RunId
+    from yaoki.store.outbox import Posting
+
+FOR_EVER = timedelta(days=10_000)
+
+
+class Ground:
+    """Built when it is first asked for."""
+
+    def __init__(
+        self, where: Path, *, create: bool = False, store: str = "", patient: bool = False
+    ) -> None:
+        """`patient` is who carries runs: it waits for a store that is away as long as it takes."""
+        self.repository: Repository = open_repository(where)
+        self._patient = patient
+        self._create = create
+        self._store_url = store
+        self.clock = SystemClock()
+        self.home = self.repository.top / ".yaoki"
+        self.folder = self.home / "runs"
+        self._backup_warning = self._behind_warning = ""
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        from yaoki.config import load_settings
+
+        return load_settings(self.repository.top)
+
+    @property
+    def settings(self) -> Settings:
+        """What the file says; a store that was named when we were opened wins."""
+        settings = self.loaded.settings
+        if not self._store_url:
+            return settings
+        return replace(settings, store=replace(settings.store, url=self._store_url))
+
+    @cached_property
+    def store(self) -> SqlStore:
+        limits = self.settings.limits
+        for_ever = self._patient and self.store_on_server
+        waits: dict[str, Any] = {"outage": FOR_EVER} if for_ever else {}
+        opened = open_store(
+            self._store_where,
+            self.clock,
+            create=self._create,
+            limits={
+                "pending_runs_max": limits.pending_runs,
+                "pending_tasks_max": limits.pending_tasks,
+                "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
+                "ageing": timedelta(seconds=limits.ageing_s),
+                "backups_kept": self.settings.store.backups,
+                "posting": self._posting,
+                "day_budget": self.settings.budget.day,
+            },
+            warn=warn,
+            **waits,
+        )
+        if self.settings.store.url and (self._create or os.access(self.repository.top, os.W_OK)):
+            # Logs are of this clone all the same, wherever the store is and whoever made it.
+            make_home(self.home)
+        return opened
+
+    @property
+    def has_store(self) -> bool:
+        """Is there a store, or was there one that can be restored?"""
+        return store_known(self._store_where)
+
+    @property
+    def journal_folder(self) -> Path:
+        return Places(self.store_path).journal
+
+    def set_aside(self) -> list[Path]:
+        """Damaged stores that were kept, oldest first."""
+        return sorted(Places(self.store_path).quarantine.glob("*"))
+
+    @property
+    def _posting(self) -> Posting:
+        """Which notices are written, and for which channels."""
+        from yaoki.store.outbox import Posting
+
+        wanted, at_once = self.settings.notify, self.settings.escalate.notify_immediately
+        return Posting(wanted.channels, frozenset(wanted.events), at_once)
+
+    @property
+    def _store_where(self) -> Path | str:
+        url = self.settings.store.url
+        return url if on_server(url) else self.store_path
+
+    @property
+    def store_on_server(self) -> bool:
+        """Then there is no file of it, nor anything beside one."""
+        return on_server(self.settings.store.url)
+
+    @property
+    def store_path(self) -> Path:
+        """The file of the store; on a server it has none."""
+        url = self.settings.store.url
+        return Path(url.removeprefix("sqlite://")) if url else self.home / "state.db"
+
+    @cached_property
+    def workspace(self) -> GitWorkspace:
+        remote = self.settings.workspace.remote
+        return GitWorkspace(self.repository.top, self.worktrees, remote=remote, warn=warn)
+
+    @property
+    def worktrees(self) -> Path:
+        """Outside the repository, one folder per repository."""
+        root = self.settings.workspace.root
+        home = Path(root).expanduser() if root else state_home() / "worktrees"
+        mark = hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
+        return home / f"{self.repository.top.name}-{mark}"
+
+    @cached_property
+    def processes(self) -> Processes:
+        shims = ShimProcesses()
+        return SandboxedProcesses(shims, self.sandbox) if self.sandbox else shims
+
+    @cached_property
+    def sandbox(self) -> Sandbox | None:
+        """The walls around the commands of a task, if the settings ask for them."""
+        asked, repository = self.settings.sandbox, self.repository
+        if asked.mode != "on":
+            return None
+        return Sandbox(
+            self.worktrees.resolve(),
+            shown=(repository.top, repository.common_dir),
+            writable=tuple(Path(place).expanduser() for place in asked.writable),
+            network=asked.network,
+        )
+
+    def find_agent(self, preset: str) -> Agent:
+        from yaoki.agents import find_agent
+        from yaoki.agents.sandboxed import SandboxedAgent
+
+        agent = find_agent(preset)
+        return SandboxedAgent(agent, self.sandbox) if self.sandbox else agent
+
+    @property
+    def whereabouts(self) -> dict[str, str]:
+        """How `yaoki`, called by an agent, finds this repository with the same settings and store.
+
+        A password is not handed to agents; where the URL holds one, they find no store.
+        """
+        file, url = self.loaded.file, self._store_url
+        told = {"YAOKI_REPO": str(self.repository.top)}
+        if file is not None:
+            told["YAOKI_REPO_CONFIG"] = str(file.absolute())
+        if url and mask(url, ()) == url:
+            told["YAOKI_REPO_STORE"] = url
+        return told
+
+    def open_runs(self) -> Sequence[RunId]:
+        return [run_id for run_id, _, _ in self.store.open_runs()]
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
+
+
+def warn(words: str) -> None:
+    """What nobody may miss and what is no failure: a line beside the answer of any command."""
+    known = secret_values(os.environ)
+    print(f"yaoki: {mask(words, known)}", file=sys.stderr, flush=True)

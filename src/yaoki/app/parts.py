@@ -1,0 +1,156 @@
+"""The parts of the engine, each wired to the others and built when it is first asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from yaoki.app.ground import Ground
+from yaoki.app.planning import PlanReading
+from yaoki.core.environment import BASIC, allowed
+from yaoki.ports import Seen
+from yaoki.system import (
+    Daemon,
+    PortFiles,
+    disk_free,
+    holder_dead,
+    holder_name,
+    machine_id,
+    memory_free,
+    state_home,
+)
+
+if TYPE_CHECKING:
+    from yaoki.engine.closing import Closing
+    from yaoki.engine.growing import Growth
+    from yaoki.engine.resources import Resources
+    from yaoki.engine.sending import Sending
+    from yaoki.engine.stages import Stages
+    from yaoki.engine.worker import Worker
+
+
+class Parts(Ground):
+    """What carries runs."""
+
+    @cached_property
+    def growth(self) -> Growth:
+        from yaoki.engine.growing import Growth
+
+        return Growth(self.store)
+
+    @cached_property
+    def stages(self) -> Stages:
+        from yaoki import quality
+        from yaoki.checks import Checks
+        from yaoki.engine.stage_settings import Room
+        from yaoki.engine.stage_settings import Settings as StageSettings
+        from yaoki.engine.stages import Stages
+        from yaoki.prompts import PromptTree
+
+        limits = self.settings.limits
+        lease = timedelta(seconds=limits.lease_s)
+        return Stages(
+            self.workspace,
+            self.processes,
+            Checks(self.processes, lease, find_agent=self.find_agent),
+            self.find_agent,
+            self.clock,
+            lambda spec: PromptTree(self.home / "prompts", spec.language, spec.prompts),
+            StageSettings(
+                folder=self.folder,
+                host=self.workspace.host(machine_id()),
+                lease=lease,
+                adopt=limits.adopt == "adopt",
+                snapshots=self.settings.recovery.enable_snapshots,
+                disk_free_min=limits.disk_free_bytes,
+                memory_free_min=limits.memory_free_bytes,
+                output_bytes_max=limits.output_bytes,
+                prompt_bytes_max=limits.prompt_bytes,
+                agent_wait=timedelta(seconds=limits.agent_wait_s),
+                hang_warning=timedelta(seconds=limits.hang_warning_s),
+                environment=allowed(os.environ, BASIC),
+                agent_environment=self.whereabouts,
+            ),
+            self.store,
+            quality,
+            lambda: Room(disk_free(self.home), memory_free()),
+            PlanReading(self.store, limits.task_text_bytes),
+            lambda task_id: self.store.task(task_id).movable,
+            self.resources,
+        )
+
+    @cached_property
+    def resources(self) -> Resources:
+        from yaoki.engine.resources import Resources
+
+        wanted = self.settings.resources
+        return Resources(
+            self.store,
+            PortFiles(state_home() / "ports"),
+            self.store.clock,
+            host=machine_id(),
+            ports=wanted.ranges,
+            prefix=wanted.database_prefix,
+            worktree=lambda task: str(self.worktrees / task.id),
+        )
+
+    @cached_property
+    def closing(self) -> Closing:
+        from yaoki.engine.closing import Closing
+
+        limits = self.settings.limits
+        return Closing(
+            self.store,
+            self.workspace,
+            self.store.clock,
+            timeout=timedelta(seconds=limits.deadline_s),
+            hang=timedelta(seconds=limits.hang_s),
+        )
+
+    def worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
+        from yaoki.engine.worker import Worker
+
+        return Worker(
+            self.store,
+            self.stages,
+            self.store.clock,
+            holder=holder_name(),
+            host=machine_id(),
+            lease=timedelta(seconds=self.settings.limits.lease_s),
+            parallel=slots,
+            alive=_alive_here,
+            tags=tags,
+            place=self.workspace.host(machine_id()),
+        )
+
+    def tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
+        """What a worker here declares."""
+        return tuple(sorted({*self.settings.worker.tags, *more}))
+
+    def workers(self) -> list[Seen]:
+        """Those that live as far as anybody knows."""
+        return [seen for seen in self.store.workers() if not holder_dead(seen.worker.holder)]
+
+    @property
+    def daemon(self) -> Daemon:
+        """The one background worker of this store and repository on this machine."""
+        store = self.settings.store.url or str(self.home / "state.db")
+        mark = hashlib.sha256(f"{store} {self.repository.common_dir}".encode()).hexdigest()[:12]
+        return Daemon(state_home() / "workers" / f"{self.repository.top.name}-{mark}")
+
+    @property
+    def sending(self) -> Sending:
+        from yaoki.engine.sending import Sending
+        from yaoki.notify import open_channels
+
+        channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
+        return Sending(self.store, channels, self.store.clock)
+
+
+def _alive_here(holder: str) -> bool:
+    """Known to be alive: of this machine and not dead.  Other machines are not known."""
+    return holder.startswith(f"{machine_id()}:") and not holder_dead(holder)

@@ -1,0 +1,149 @@
+"""The first stage: room on the machine, a worktree that is set up, a snapshot to go back to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.core.model import (
+    Run,
+    Task,
+    TaskKind,
+)
+from yaoki.core.reports import (
+    Declined,
+    Faulted,
+    Prepared,
+    Report,
+)
+from yaoki.engine.attending import Attending
+from yaoki.engine.hold import Hold
+from yaoki.engine.resources import PAUSE, Resources
+from yaoki.engine.stage_settings import Room, Settings
+from yaoki.errors import WorkspaceError
+from yaoki.ports import (
+    Agent,
+    Workspace,
+)
+from yaoki.system import write_atomically
+
+# When to ask again for what this machine lacks just now.
+SHORT_OF = timedelta(seconds=15)
+
+
+class Readying:
+    """Makes what an agent needs."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        attending: Attending,
+        find_agent: Callable[[str], Agent],
+        settings: Settings,
+        room: Callable[[], Room],
+        resources: Resources | None,
+    ) -> None:
+        self._workspace, self._attending, self._find_agent = workspace, attending, find_agent
+        self._settings, self._room, self._resources = settings, room, resources
+
+    def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
+        own = self._preflight(task)
+        if isinstance(own, Declined):
+            return own
+        hold = replace(hold, environment=own)
+        self._workspace.open_run(run)
+        strayed = self._workspace.intact(run)
+        if strayed:
+            return Faulted(strayed, transient=False)
+        attempt = task.attempt + 1
+        place = self._workspace.prepare(run, task, attempt)
+        if task.rerun and not (place.base and self._workspace.holds(run, place.base)):
+            words = f"the re-run was to start on {run.branch}, not at {place.base[:12]}"
+            return Faulted(words, transient=True)
+        if place.fresh or not self._is_set_up(task, place.worktree):
+            fault = self.set_up(task, attempt, place.worktree, hold)
+            if fault is not None:
+                return fault
+        snapshot, warning = self._snapshot(task, attempt)
+        return Prepared(
+            base=place.base,
+            worktree=str(place.worktree),
+            host=self._settings.host,
+            fresh=place.fresh,
+            tree=place.tree,
+            snapshot=snapshot,
+            warning=warning,
+            guards=guarded(self._workspace),
+            head=self._gathered(run, task),
+        )
+
+    def _gathered(self, run: Run, task: Task) -> str:
+        """Of a group: what its subtasks landed on its branch; that is its work."""
+        if task.spec.kind is not TaskKind.GROUP:
+            return ""
+        return self._workspace.head(self._workspace.open_line(run, task.id))
+
+    def _preflight(self, task: Task) -> Mapping[str, str] | Declined:
+        """Before any agent call, and at no cost in attempts: the task's variables, or a wait."""
+        room, wanted = self._room(), self._settings
+        if room.disk < wanted.disk_free_min:
+            words = f"{room.disk} bytes of disk are free, {wanted.disk_free_min} are needed"
+            return Declined(words, SHORT_OF)
+        if room.memory < wanted.memory_free_min:
+            words = f"{room.memory} bytes of memory are free, {wanted.memory_free_min} are needed"
+            return Declined(words, SHORT_OF)
+        if task.agent is not None and not task.take_over:
+            self._find_agent(task.agent.preset).preflight(task.agent)
+        return self.own(task)
+
+    def own(self, task: Task) -> Mapping[str, str] | Declined:
+        """What this worktree has for itself; leased once, so whoever goes on finds the same."""
+        if self._resources is None:
+            return {}
+        taken = self._resources.take(task)
+        return Declined(self._resources.words, PAUSE) if taken is None else taken
+
+    def _ready_mark(self, task: Task) -> Path:
+        return self._settings.folder / task.run_id / task.id / "ready"
+
+    def _is_set_up(self, task: Task, worktree: Path) -> bool:
+        """Was the set-up of this very folder finished?  A kill in the middle leaves no mark."""
+        if not task.spec.setup:
+            return True
+        mark = self._ready_mark(task)
+        return mark.is_file() and mark.read_text() == _identity(worktree)
+
+    def set_up(self, task: Task, attempt: int, worktree: Path, hold: Hold) -> Faulted | None:
+        for n, argv in enumerate(task.spec.setup, start=1):
+            folder = self._attending.folder(task, attempt) / f"setup-{n}"
+            look = self._attending.run_to_end(folder, argv, worktree, hold)
+            if look.start_error or look.code in {126, 127}:
+                words = f"set-up command {argv[0]!r} cannot run: {look.start_error or look.code}"
+                return Faulted(words, transient=False, code="RESOURCE_NOT_FOUND")
+            if look.code != 0:
+                words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
+                return Faulted(words, transient=True)
+        if task.spec.setup:
+            write_atomically(self._ready_mark(task), _identity(worktree).encode())
+        return None
+
+    def _snapshot(self, task: Task, attempt: int) -> tuple[str, str]:
+        """A snapshot that fails warns and disables rollback; the work goes on."""
+        if not self._settings.snapshots:
+            return "", ""
+        try:
+            return self._workspace.snapshot(task, attempt), ""
+        except WorkspaceError as error:
+            return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
+
+
+def guarded(workspace: Workspace) -> Mapping[str, str]:
+    """What an attempt must leave as it is, by name with a hash."""
+    return {**workspace.guards(), **workspace.checkout()}
+
+
+def _identity(folder: Path) -> str:
+    facts = folder.stat()
+    return f"{facts.st_dev}:{facts.st_ino}"

@@ -1,0 +1,37 @@
+"""What the stages need to know of the settings and of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the stages need to know of the settings."""
+
+    folder: Path
+    host: str
+    lease: timedelta
+    adopt: bool = True
+    snapshots: bool = True
+    disk_free_min: int = 0
+    memory_free_min: int = 0
+    output_bytes_max: int = 1 << 30
+    prompt_bytes_max: int = 120_000
+    agent_wait: timedelta = timedelta(minutes=2)
+    hang_warning: timedelta = timedelta(minutes=5)
+    setup_timeout: timedelta = timedelta(minutes=10)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    # What every agent is told besides who it is.
+    agent_environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes this machine has left."""
+
+    disk: int
+    memory: int

@@ -1,0 +1,186 @@
+"""The second stage: the agent is started or found again, waited for, and all it left is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from yaoki.core.events import PromptSent
+from yaoki.core.model import (
+    AgentExit,
+    Failure,
+    Kind,
+    Run,
+    Spec,
+    Task,
+)
+from yaoki.core.prompt import Prompt, clip_bytes, compose
+from yaoki.core.reports import (
+    Declined,
+    Interrupted,
+    Lost,
+    Report,
+    Worked,
+)
+from yaoki.engine.attending import Attending
+from yaoki.engine.hold import Hold
+from yaoki.engine.planning import PlanStages
+from yaoki.engine.readying import guarded
+from yaoki.engine.stage_settings import Settings
+from yaoki.ports import (
+    Agent,
+    Look,
+    Order,
+    Processes,
+    Telling,
+    Told,
+    Workspace,
+)
+
+CHECKOUT = "checkout/"
+
+
+class Working:
+    """Carries one attempt of an agent."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        processes: Processes,
+        attending: Attending,
+        own: Callable[[Task], Mapping[str, str] | Declined],
+        find_agent: Callable[[str], Agent],
+        telling: Callable[[Spec], Telling],
+        planning: PlanStages,
+        settings: Settings,
+    ) -> None:
+        self._workspace, self._processes, self._attending = workspace, processes, attending
+        self._own, self._find_agent, self._telling = own, find_agent, telling
+        self._planning, self._settings = planning, settings
+
+    def work(self, run: Run, task: Task, hold: Hold) -> Report:
+        if task.take_over:
+            return self._kept(run, task, AgentExit(code=0))
+        if task.spec.fill is not None and task.agent is None:
+            return Worked(AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree)
+        folder = self._attending.folder(task, task.attempt)
+        look = self._processes.look(folder)
+        if look.phase == "absent":
+            if task.cancel_wanted:
+                return Interrupted("cancelled by a person before the agent was started")
+            if task.work.host != self._settings.host:
+                return Lost("the attempt was started on another machine, which is gone")
+            if task.work.started:
+                return Lost("the agent was started, and nothing is left of its folder")
+            own = self._own(task)
+            if isinstance(own, Declined):
+                return own
+            self._start(run, task, folder, replace(hold, environment=own))
+        elif look.phase == "running" and not self._settings.adopt:
+            self._processes.end(folder, "stop")
+            self._workspace.keep(run, task)
+            return Lost("its worker died; the agent was ended (limits.adopt = kill)")
+        assert task.agent is not None, f"{task.id} has no agent"
+        agent = self._find_agent(task.agent.preset)
+        look = self._attending.wait(folder, hold, lambda: self._idles(agent, folder))
+        return self._after(run, task, folder, look, agent)
+
+    def _start(self, run: Run, task: Task, folder: Path, hold: Hold) -> None:
+        assert task.agent is not None, f"{task.id} has no agent"
+        context = self._planning.context(run) if task.spec.fill else ""
+        agent = self._find_agent(task.agent.preset)
+        session = task.session if agent.resumes(task.agent) else ""
+        prompt, told = self._prompt(task, context, known=bool(session))
+        order = Order(
+            task_id=task.id,
+            attempt=task.attempt,
+            epoch=task.epoch,
+            agent=task.agent,
+            prompt=prompt.text,
+            worktree=Path(task.work.worktree),
+            folder=folder,
+            timeout=task.spec.timeout,
+            hang=task.spec.hang,
+            lease=self._settings.lease,
+            output_bytes_max=self._settings.output_bytes_max,
+            environment={
+                **self._settings.agent_environment,
+                **hold.environment,
+                "YAOKI_TASK_NAME": task.spec.name,
+                "YAOKI_RUN": task.run_id,
+            },
+            session=session,
+        )
+        self._processes.start(folder, agent.launch(order))
+        hold.record(replace(told, bytes=len(prompt.text.encode())))
+        if prompt.fault or told.fault:
+            hold.note("PROMPT_FAULT", {"fault": prompt.fault or told.fault})
+
+    def _prompt(
+        self, task: Task, context: str = "", *, known: bool = False
+    ) -> tuple[Prompt, PromptSent]:
+        """The words for the next attempt, and where those about its failure come from."""
+        said: list[Told] = []
+
+        def tell(failure: Failure, hints: Mapping[Kind, str]) -> str:
+            said.append(self._telling(task.spec).tell(failure, hints))
+            return said[-1].text
+
+        made = compose(task, tell, context, known=known)
+        told = said[-1] if said else None
+        feedback = task.feedback
+        sent = PromptSent(
+            kind=feedback.kind.value if feedback else "",
+            pattern=feedback.pattern if feedback else "",
+            path=told.path if told else "",
+            steps=tuple(told.steps) if told else (),
+            fault=told.fault if told else "",
+        )
+        return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max)), sent
+
+    def _idles(self, agent: Agent, folder: Path) -> str:
+        """Why an agent that still runs should be ended: it asks, or waits longer than we allow."""
+        if agent.question(folder):
+            return "question"
+        return "waiting" if agent.waits(folder) > self._settings.agent_wait else ""
+
+    def _after(self, run: Run, task: Task, folder: Path, look: Look, agent: Agent) -> Report:
+        """Whatever happened, everything the agent left is committed and kept."""
+        if look.phase != "exited":
+            self._processes.end(folder, "stop")
+            self._workspace.keep(run, task)
+            return Lost("the agent's process was cut off in the middle")
+        exit_ = agent.read(folder, look)
+        if look.ended_by == "output":
+            exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
+        report = self._kept(run, task, exit_)
+        if look.ended_by == "cancel":
+            return Interrupted("cancelled by a person", ref=report.head)
+        if look.ended_by in {"lease", "stop"}:
+            return Lost(f"the agent was ended because its worker stopped ({look.ended_by})")
+        return report
+
+    def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
+        # Looked at first: keeping reads the worktree through git, under that very configuration.
+        tampered, disturbed = self._differing(task)
+        kept = self._workspace.keep(run, task)
+        return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed)
+
+    def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What differs since the attempt began: of the repository's own, of the user's checkout."""
+        before, now = task.work.guards, guarded(self._workspace)
+        names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+        mine = tuple(name for name in names if name.startswith(CHECKOUT))
+        # An attempt that began under an older yaoki looked at no checkout.
+        known = any(name.startswith(CHECKOUT) for name in before)
+        return tuple(name for name in names if name not in mine), mine if known else ()
+
+
+def _fill_by_hand(task: Task) -> str:
+    fill = task.spec.fill
+    phase = fill.phase if fill else ""
+    return (
+        f"No planner is set, so a person fills {phase or task.spec.name}: "
+        f"yaoki plan submit --phase {phase or task.spec.name} FILE"
+    )
