@@ -11,7 +11,7 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
 	--custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test full chromium postgres agents bench lint format lock clean
+.PHONY: help demo test real full chromium postgres agents bench lint format lock clean
 
 # Real agent programs for the tests: below .venv, so git does not see them and `clean` removes them.
 AGENTS := .venv/agents
@@ -30,21 +30,18 @@ test: lint chromium  ## everything that must hold before a commit
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents"
 	$(BIN)/python -m tests.spec_coverage
 
-full: lint agents chromium  ## the same, and the real agent programs against a scripted model
-	$(BIN)/pytest -q -n auto --dist worksteal
-	$(BIN)/python -m tests.spec_coverage
+real: agents  ## the real agent programs against a scripted model
+	$(BIN)/pytest -q -n auto --dist worksteal -m agents
+
+full: test real  ## both
 
 postgres: .venv/.dev  ## the acceptance tests once more, with the store on a server
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not agents" --store postgresql tests/acceptance
 
-# The page is tested in a browser.  Only a build server gets one installed; elsewhere nothing
-# outside this folder is changed, and without one those tests are skipped and say so.
-chromium:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-		command -v $$name >/dev/null && exit 0; done; test "$$CI" != true || { \
-		for try in 1 2 3; do apt-get update -qq && \
-			apt-get install -y -qq --no-install-recommends chromium && exit 0; sleep 5; done; \
-		exit 1; }
+# The page is tested in a browser: the installed one, else one below .venv.  With INSTALL=yes, or on a
+# build server, the system's packages are asked first; without any those tests say that they are skipped.
+chromium: .venv/.dev
+	@$(BIN)/python tests/tools/browser.py .venv/browsers
 
 lint: .venv/.dev  ## style, types and floors
 	$(BIN)/ruff check

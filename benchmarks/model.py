@@ -1,20 +1,14 @@
-"""How many tasks a second so many workers bring about: a small closed queueing model.
+"""How many tasks a second so many worker processes bring about: the universal scalability law.
 
-A task makes a round through three places and then comes back as the next one:
+    rate(n) = alone * n / (1 + shared * (n - 1) + pairs * n * (n - 1))
 
-- `think`: the agent works (seconds, no limit on how many at once);
-- `wide`: what any core can do for it; there are `cores` of them (seconds of one core);
-- `narrow`: what only one may do at a time: the writer's turn on SQLite, the log of a server, the
-  one branch that landings go to (seconds).
+- `alone`: what one process does that has nobody to wait for;
+- `shared`: the part of a task that only one may do at a time: the writer's turn, the
+  server's log, a core that is busy (0: nothing, 1: all of it);
+- `pairs`: what each pair of processes costs one another: handing over a lock, a cache that is cold
+  again, cores that are too few.  This is what makes the rate fall when there are too many.
 
-Mean value analysis gives the rate for n rounds at once, one customer after the other:
-
-    wait_k(n) = demand_k * (1 + queue_k(n - 1))
-    rate(n)   = n / (think + sum of wait_k(n))
-    queue_k(n) = rate(n) * wait_k(n)
-
-A place with c servers counts as a queue of demand / c and a delay of demand * (c - 1) / c
-(Seidmann).  The limits are read off at once: rate <= 1 / narrow, and rate <= cores / wide.
+With `pairs` the rate has a peak, at n = sqrt((1 - shared) / pairs).
 """
 
 from __future__ import annotations
@@ -23,75 +17,44 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SPLITS = 400
-# Fits that differ by less than this are equally good: points are not measured more exactly.
-AS_GOOD = 0.03
-
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """What one task asks for, in seconds."""
+class Law:
+    """The law's three numbers for one store on one machine."""
 
-    wide: float
-    narrow: float
-    think: float = 0.0
-    cores: int = 2
+    alone: float
+    shared: float
+    pairs: float
 
-    @property
-    def limit(self) -> float:
-        """Tasks a second that no number of workers can exceed."""
-        return min(1 / self.narrow, self.cores / self.wide if self.wide else float("inf"))
+    def rate(self, processes: int) -> float:
+        n = processes
+        return self.alone * n / (1 + self.shared * (n - 1) + self.pairs * n * (n - 1))
 
     @property
-    def knee(self) -> float:
-        """So many at once are enough to come near the limit; more only wait."""
-        return (self.think + self.wide + self.narrow) * self.limit
+    def peak(self) -> int:
+        """So many processes do most; more only stand in each other's way."""
+        if self.shared >= 1:
+            return 1
+        best = math.sqrt((1 - self.shared) / self.pairs) if self.pairs else math.inf
+        whole = (max(1, int(best)), int(best) + 1) if math.isfinite(best) else (1 << 20,)
+        return max(whole, key=self.rate)
 
 
-def rate(demand: Demand, at_once: int) -> float:
-    """Tasks a second with so many at once."""
-    shared = demand.wide / demand.cores
-    delay = demand.think + demand.wide - shared
-    queues, found = (0.0, 0.0), 0.0
-    for n in range(1, at_once + 1):
-        waits = (shared * (1 + queues[0]), demand.narrow * (1 + queues[1]))
-        found = n / (delay + sum(waits))
-        queues = (found * waits[0], found * waits[1])
-    return found
+def fitted(points: Mapping[int, float]) -> Law:
+    """`alone` is measured; the other two are a straight line through what the points lack.
 
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What the points say of a task's demands.
-
-    Rates alone often cannot tell cores that are all busy from a place that only one may use: both
-    stop growing.  `widest` and `narrowest` are the two ends of what fits as well as `best`; where
-    they differ, the machine was too small to see the limit of the store itself.
+    (alone * n / rate - 1) / (n - 1) = shared + pairs * n
     """
-
-    best: Demand
-    widest: Demand
-    narrowest: Demand
-
-
-def fitted(points: Mapping[int, float], cores: int) -> Fit:
-    """From the first and the last point only; those between are then foretold.
-
-    One worker has nobody to wait for, so its rate is 1 / (wide + narrow).  How that splits is what
-    the last point tells.
-    """
-    few, many = min(points), max(points)
-    whole = few / points[few]
-    splits = [_split(whole, n / SPLITS, cores) for n in range(1, SPLITS)]
-    off = [abs(math.log(rate(made, many) / points[many])) for made in splits]
-    near = [made for made, far in zip(splits, off, strict=True) if far <= min(off) + AS_GOOD]
-    return Fit(splits[off.index(min(off))], near[0], near[-1])
+    alone = points[1]
+    lacks = [(n, (alone * n / rate - 1) / (n - 1)) for n, rate in points.items() if n > 1]
+    middle = sum(n for n, _ in lacks) / len(lacks)
+    height = sum(lack for _, lack in lacks) / len(lacks)
+    over = sum((n - middle) * (lack - height) for n, lack in lacks)
+    under = sum((n - middle) ** 2 for n, _ in lacks)
+    pairs = max(0.0, over / under)
+    return Law(alone, max(0.0, height - pairs * middle), pairs)
 
 
-def _split(whole: float, share: float, cores: int) -> Demand:
-    return Demand(whole * (1 - share), whole * share, cores=cores)
-
-
-def with_agents(demand: Demand, seconds: float) -> Demand:
-    """The same, when an agent works this long on each task."""
-    return Demand(demand.wide, demand.narrow, seconds, demand.cores)
+def off(law: Law, points: Mapping[int, float]) -> float:
+    """How many times the worst of these points differs from what the law says."""
+    return max(max(law.rate(n) / rate, rate / law.rate(n)) for n, rate in points.items())

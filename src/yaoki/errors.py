@@ -13,11 +13,13 @@ YaokiError                   anything we explain to a person; carries a hint
 ├── StoreError               the database cannot serve
 │   ├── StoreNewer           written by a newer yaoki
 │   ├── StoreBroken          does not look like our database
+│   ├── StoreUnreached       nobody answers there, or not yet
 │   └── StoreFull            the disk took no more bytes
 ├── WorkspaceError           git said no
 │   ├── GitMissing           no git, or one older than 2.38
 │   ├── RepositoryUnfit      bare, empty, not a repository
 │   └── GitFailed            one git command failed; transient or not
+│       ├── BranchStrayed    somebody else moved or deleted the run branch
 │       ├── RemoteAway       the remote does not answer, or lacks what is on its way there
 │       └── DiskFull         git found no room for what it writes
 ├── NoticeFailed             a notice could not be delivered
@@ -129,6 +131,10 @@ class StoreBroken(StoreError):
     """The file does not look like our database."""
 
 
+class StoreUnreached(StoreError):
+    """Nobody answers there, or has no room for us just now: worth a wait."""
+
+
 class StoreFull(StoreError):
     """The disk took no more bytes; nothing of the transaction was kept."""
 
@@ -155,6 +161,13 @@ class GitFailed(WorkspaceError):
     def __init__(self, sentence: str, *, transient: bool = False, hint: str = "") -> None:
         super().__init__(sentence, hint=hint or "yaoki doctor")
         self.transient = transient
+
+
+class BranchStrayed(GitFailed):
+    """The run branch is not where yaoki put it, by nobody's landing; the hint is the way back."""
+
+    def __init__(self, sentence: str, *, hint: str) -> None:
+        super().__init__(sentence, hint=hint)
 
 
 class RemoteAway(GitFailed):

@@ -39,8 +39,11 @@ AWAKE_S_MAX = 1.0
 WALK_S_MAX = 2.0
 KILL_S_MAX = 10.0
 RECORD_S_MAX = 60.0
-# What the agent says, as others will read it; what is short comes first.
-SAID = ("result.json", "err.log", "out.log")
+# What an agent or a check says, as others will read it; what is short comes first.
+SAID = (
+    *("result.json", "answer.json", "err.log", "out.log", "report.xml"),
+    *("trajectory.json", "aider.input", "aider.chat.md", "vibe/export.json"),
+)
 PIECE_BYTES = 1 << 20
 STARS_S_MAX = 20.0
 

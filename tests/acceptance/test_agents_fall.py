@@ -14,6 +14,7 @@ import pytest
 from tests.acceptance.place import WHO, Place, a_plan, holds, until, writes
 
 pytestmark = pytest.mark.acceptance
+CHANGED = "CHECKOUT_CHANGED"
 
 
 def carried(place: Place, script: dict[str, Any], task: dict[str, Any], **more: Any) -> Any:
@@ -212,6 +213,38 @@ def test_an_agent_that_changes_git_configuration_is_escalated(place: Place) -> N
 
     assert code == 4
     assert "configuration: config" in task["question"]
+
+
+@pytest.mark.spec("0.2", "14.2", "14.3")
+def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(place: Place) -> None:
+    """They hold for every git that works there, and so for ours."""
+    place.git("config", "extensions.worktreeConfig", "true")
+    plant = {"run": ["git", "config", "--worktree", "filter.x.clean", "evil"]}
+
+    code, task, _ = carried(place, {"a": [[plant, *writes("a.txt")]]}, {})
+
+    assert code == 4
+    assert f"configuration: worktrees/{task['id']}/config.worktree" in task["question"]
+
+
+@pytest.mark.spec("14.2", "14.3")
+@pytest.mark.parametrize("moved", [False, True], ids=["at home", "by variable"])
+def test_what_an_agent_plants_for_the_next_session_of_a_person_is_told(
+    place: Place, tmp_path: Path, moved: bool
+) -> None:
+    home = tmp_path / "person"
+    folder = tmp_path / "conf" if moved else home / ".claude"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text("{}")
+    place.env |= {"HOME": str(home), **({"CLAUDE_CONFIG_DIR": str(folder)} if moved else {})}
+    plant = {"run": ["sh", "-c", f"echo '{{\"hooks\": {{}}}}' > {folder}/settings.json"]}
+
+    code, _, entries = carried(place, {"a": [[plant, *writes("a.txt")]]}, {})
+
+    assert code == 0, "a person may have written it"
+    (told,) = [entry["data"]["message"] for entry in entries if entry["event"] == CHANGED]
+    name = f"{folder}/settings.json" if moved else "~/.claude/settings.json"
+    assert f"while the agent was at work: {name};" in told
 
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")

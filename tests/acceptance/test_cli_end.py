@@ -63,6 +63,10 @@ def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) 
     stands = place.status()
     assert stands["status"] == "CANCELLED"
     assert [t["state"] for t in stands["tasks"]] == ["DONE", "CANCELLED", "CANCELLED"]
+    # It ran, so the report says so, and counts what it took.
+    ended = [e for e in place.events("slow") if e["event"] == "AGENT_FINISHED"]
+    assert [entry["data"]["exit"]["ended_by"] for entry in ended] == ["cancel"]
+    assert place.look("report", "--json").document["numbers"]["agent_runs"] == 2
     # What the interrupted agent had written is kept, and can be had as a branch.
     recovered = place.yaoki("recover", "slow", "--branch", "rescue")
     assert recovered.code == 0, recovered.err

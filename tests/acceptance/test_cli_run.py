@@ -42,8 +42,18 @@ def test_a_plan_is_carried_to_its_end(place: Place) -> None:
     assert place.show(stands["run_branch"], "two.txt") == "good"
     assert place.git("status", "--porcelain") == ""
     assert "at worst 38 agent runs" in done.out
-    assert "3 of 3 landed" in done.out
-    assert done.out.splitlines()[-1] == f"next: yaoki merge {run}"
+    # One count everywhere: the run's own last proof is no task of the plan.
+    report = place.yaoki("report").out
+    assert "2 of 2 tasks landed" in done.out
+    assert "the whole was then proven once more" in done.out
+    assert "all 2 tasks are done" in report
+    assert "2/2 landed" in place.yaoki("status", "--all").out
+    # `yaoki merge` would be refused where the base branch is checked out: what is printed works.
+    assert done.out.splitlines()[-1] == f"next: git merge yaoki/{run}"
+    assert place.yaoki("merge").code == 6
+    place.git("checkout", "-q", "--detach")
+    assert place.status()["next"] == f"yaoki merge {run}"
+    place.git("checkout", "-q", "main")
     assert place.yaoki("resume").code == 0, "a finished run stays finished"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.alone import a_clone, own_python
 from tests.acceptance.looking import look
 from tests.acceptance.place import Place, a_plan, holds, writes
 from tests.acceptance.walking import Walk
@@ -84,11 +85,19 @@ ENDS = {"yaoki run plan.yaml": 4}
 
 @pytest.mark.spec("12.1", "2.1")
 def test_the_second_example_of_the_readme_works_as_printed(tmp_path: Path, pycache: Path) -> None:
-    """`my-agent` asks about sign-up first, so that there is something to answer."""
+    """`my-agent` asks about sign-up first, so that there is something to answer.
+
+    yaoki's own environment has no pytest, and the reader's has: the line for the PATH must keep
+    the reader's `python` in front.
+    """
     held = list(blocks((ROOT / "README.md").read_text(encoding="utf-8")))
     plan = next(block for block in held if block.language == "yaml")
     typed = next(block for block in held if "yaoki init" in block.text)
+    exported = next(block for block in held if "export PATH" in block.text)
     walk = Walk(tmp_path, pycache)
+    own_python(walk.home / "bin")
+    walk.env["PATH"] = f"{walk.home / 'bin'}:/usr/local/bin:/usr/bin:/bin"
+    walk.env["PATH"] = walk.told(f'{exported.text}printf %s "$PATH"', a_clone(tmp_path, pycache))
     walk.save("~/bin/my-agent", AGENT)
     walk.enter(Block("sh", (), BEGIN, 0), [])
     walk.save("plan.yaml", plan.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.acceptance.alone import a_clone, own_python
 from tests.acceptance.place import WHO, Place
 from tests.edges.repositories import user_state
 
@@ -253,7 +255,7 @@ def test_doctor_names_the_command_for_each_thing_that_is_missing(place: Place) -
     assert done.code == 1
     assert {"agent mine", "check tests", "check own", "sandbox"} <= bad
     assert all(lines[name]["next"] for name in bad)
-    assert lines["check tests"]["next"] == "apt install golang-go, or brew install go"
+    assert lines["check tests"]["next"] == "apt install golang-go", "one that can be typed"
 
 
 @pytest.mark.spec("12.1", "15")
@@ -265,3 +267,206 @@ def test_doctor_refuses_checks_that_no_plan_could_use(place: Place) -> None:
     assert done.code == 1
     assert "BAD  settings" in done.out
     assert "did you mean 'run'?" in done.out
+
+
+# ------------------------------------------------------------------ what proves nothing
+
+
+@pytest.mark.spec("12.3")
+def test_a_check_that_runs_no_test_is_set_aside_and_one_test_is_one(place: Place) -> None:
+    """A check that passes without looking would prove everything."""
+    none = {"setup.py": "", "tests/__init__.py": "", "tests/test_sum.py": "import unittest\n"}
+    fill(place, none)
+    env = programs(place)
+
+    done = place.yaoki("init", env=env)
+
+    text = (place.repo / "yaoki.toml").read_text()
+    assert "no tests" in done.out
+    assert "it ran no tests, and so it proves nothing" in done.out
+    assert "made, with checks: none that can run here; in comments: 1" in done.out
+    assert "# [checks.tests]" in text
+    assert "checks" not in tomllib.loads(text)
+
+
+@pytest.mark.spec("12.3")
+def test_one_test_is_told_as_one(place: Place) -> None:
+    fill(place, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
+
+    done = place.yaoki("init", env=programs(place))
+
+    assert " 1 test\n" in done.out
+
+
+@pytest.mark.spec("12.3")
+def test_a_stand_in_without_a_toolchain_cannot_run_and_is_not_red(place: Place) -> None:
+    fill(place, RUST)
+    env = programs(place)
+    said = "rustup could not choose a version of cargo to run, and no default is configured."
+    a_program(place.folder / "bin" / "cargo", f"echo 'error: {said}' >&2; exit 1")
+
+    done = place.yaoki("init", "--json", env=env)
+
+    assert base(done.document) == {"cargo-tests": "missing", "clippy": "missing"}
+    assert {one["next"] for one in done.document["baseline"]} == {"rustup default stable"}
+
+
+@pytest.mark.spec("12.3")
+def test_a_manifest_that_cannot_be_read_is_told(place: Place) -> None:
+    broken = {"package.json": '{"scripts": {', "api/pyproject.toml": "[project\n"}
+    fill(place, {**broken, "go.mod": "x\n"})
+
+    done = place.yaoki("init", "--no-run")
+    told = place.yaoki("init", "--dry-run", "--no-run", "--json")
+
+    assert "cannot be read: package.json: " in done.out
+    assert "cannot be read: api/pyproject.toml: " in done.out
+    assert {one["file"] for one in told.document["unread"]} == set(broken)
+
+
+@pytest.mark.spec("12.3")
+def test_languages_are_named_as_people_do(place: Place) -> None:
+    fill(place, {**GO, "c/CMakeLists.txt": "enable_testing()\n"})
+
+    done = place.yaoki("init", "--no-run")
+
+    assert "(Go, C and C++ with cmake)" in done.out
+
+
+# ------------------------------------------------------------------ once more
+
+
+@pytest.mark.spec("12.3", "12.1")
+def test_after_the_remedy_init_looks_again_and_adds_what_can_run_now(place: Place) -> None:
+    """What somebody wrote into the file stays, byte for byte."""
+    fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
+    env = programs(place)
+    file = place.repo / "yaoki.toml"
+    place.yaoki("init", env=env)
+    file.write_text(file.read_text().replace("parallel = 2 ", "parallel = 3 ") + "# mine\n")
+
+    second = place.yaoki("init", env=env)
+    seen = place.yaoki("doctor", env=env)
+    still = place.yaoki("init", "--again", env=env)
+    before = file.read_text()
+    a_program(place.folder / "bin" / "go", "exit 0")
+    shown = place.yaoki("init", "--again", "--dry-run", env=env)
+    unchanged = file.read_text()
+    again = place.yaoki("init", "--again", "--json", env=env)
+    after = file.read_text()
+
+    assert "in comments, for they could not run: go-tests, go-vet" in second.out
+    assert "next: yaoki init --again" in second.out
+    assert "in comments: go-tests, go-vet (yaoki init --again)" in seen.out
+    assert "nothing new" in still.out
+    assert "would be added: go-tests, go-vet" in shown.out
+    assert unchanged == before
+    assert again.document["added"] == ["go-tests", "go-vet"]
+    held = tomllib.loads(after)
+    assert list(held["checks"]) == ["go-tests", "go-vet", "tests-app"]
+    assert held["limits"]["parallel"] == 3
+    assert after.endswith("# mine\n")
+    kept = [part for part in before.split("\n\n") if "go" not in part]
+    assert [part for part in after.split("\n\n") if "go" not in part] == kept
+
+
+@pytest.mark.spec("12.3", "15")
+def test_a_file_that_cannot_be_written_whole_is_not_left_behind(place: Place) -> None:
+    """A full disk; here a limit on the size of files stands for it."""
+    fill(place, GO)
+
+    little = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
+
+    done = subprocess.run(
+        (*little, sys.executable, "-m", "yaoki", "init", "--no-run"),
+        cwd=place.repo,
+        env=place.env,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "yaoki.toml cannot be written: file too large" in done.stderr
+    assert not (place.repo / "yaoki.toml").exists()
+
+
+@pytest.mark.spec("12.3", "15")
+def test_a_repository_without_its_objects_is_told_and_nothing_is_written(place: Place) -> None:
+    fill(place, {})
+    for folder in (place.repo / ".git" / "objects").iterdir():
+        if len(folder.name) == 2:
+            shutil.rmtree(folder)
+
+    done = place.yaoki("init")
+    seen = place.yaoki("doctor", "--json")
+
+    lines = {one["name"]: one for one in seen.document["lines"]}
+    assert done.code != 0
+    assert not (place.repo / "yaoki.toml").exists()
+    assert (seen.code, lines["base"]["ok"], lines["base"]["next"]) == (1, False, "git fsck")
+
+
+# ------------------------------------------------------------------ whose Python
+
+
+@pytest.mark.spec("12.3", "12.1")
+def test_yaokis_own_python_in_front_is_told_with_the_way_out(
+    place: Place, tmp_path: Path, pycache: Path
+) -> None:
+    """Activating its environment hides the packages of the project."""
+    fill(place, PYTHON)
+    bin_ = a_clone(tmp_path, pycache) / ".venv" / "bin"
+    mine = own_python(tmp_path / "mine")
+    active = f'. "{bin_ / "activate"}"'
+
+    def typed(words: str) -> subprocess.CompletedProcess[str]:
+        env = {**place.env, "PATH": f"{mine}:/usr/local/bin:/usr/bin:/bin"}
+        call = ("bash", "-c", words)
+        return subprocess.run(call, cwd=place.repo, env=env, capture_output=True, text=True)
+
+    hidden = typed(f"{active}; yaoki init")
+    way = next(line for line in hidden.stdout.splitlines() if line.strip().startswith("deactivate"))
+    seen = typed(f"{active}; yaoki doctor --checks --json")
+    mended = typed(f"{active}; {way}; yaoki init --again && yaoki doctor --checks")
+
+    assert "is yaoki's own, so checks see its packages" in hidden.stdout, hidden
+    assert "pip install" not in hidden.stdout, "never into the environment of yaoki"
+    assert json.loads(seen.stdout)["ok"], "nothing of the settings is bad: it stands in comments"
+    assert "added: tests" in mended.stdout, mended
+    assert "green at the base" in mended.stdout
+
+
+@pytest.mark.spec("12.1", "15")
+def test_doctor_knows_why_a_check_lacks_its_packages(
+    place: Place, tmp_path: Path, pycache: Path
+) -> None:
+    fill(place, PYTHON)
+    place.settings('[checks.tests]\nrun = ["python", "-m", "pytest", "-q"]\n')
+    bin_ = a_clone(tmp_path, pycache) / ".venv" / "bin"
+    env = {**place.env, "PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin"}
+
+    done = subprocess.run(
+        ("yaoki", "doctor", "--checks", "--json"),
+        cwd=place.repo,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+
+    lines = {one["name"]: one for one in json.loads(done.stdout)["lines"]}
+    assert "is yaoki's own" in lines["PATH"]["words"]
+    assert lines["check tests"]["ok"] is False
+    assert f"its python must come before {bin_}" in lines["check tests"]["next"]
+
+
+@pytest.mark.spec("12.1", "15")
+def test_doctor_names_a_command_for_a_git_that_is_too_old(place: Place) -> None:
+    env = programs(place)
+    old = place.folder / "bin" / "git"
+    old.unlink()
+    a_program(old, "echo 'git version 2.30.2'")
+
+    done = place.yaoki("doctor", "--json", env=env)
+
+    lines = {one["name"]: one for one in done.document["lines"]}
+    assert (lines["git"]["ok"], lines["git"]["next"]) == (False, "apt install git")

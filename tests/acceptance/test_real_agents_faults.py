@@ -13,7 +13,7 @@ import pytest
 
 from tests.acceptance.place import Completed, holds
 from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
-from tests.model import Cut, Fault, Hang, Step
+from tests.model import Cut, Fault, Hang, Step, shell
 
 __all__ = ["theatres"]
 
@@ -125,6 +125,67 @@ def seen(document: dict[str, Any]) -> Told:
     return Told(inputs["kind"], told, inputs["retry_after_s"], document["task"]["reason"])
 
 
+@pytest.mark.spec("5.4", "3.10")
+def test_an_hour_that_the_service_asks_for_is_known(theatres: Theatres) -> None:
+    """Left to itself Claude Code would end at once, without the time, and be asked in vain."""
+    theatres.play(("claude",), rest, assert_the_hour_is_told)
+
+
+def rest(theatre: Theatre) -> Completed:
+    with theatre.model({goal("rate"): (Fault(429, headers={"retry-after": "3600"}),)}) as model:
+        plan = {
+            "goal": "Rest",
+            "agents": {"rate": theatre.agent(model)},
+            "checks": {"made-rate": holds("rate.txt")},
+            "tasks": [a_task("rate")],
+        }
+        done = theatre.run(plan)
+        assert len(model.asked[goal("rate")]) == 1
+        return done
+
+
+def assert_the_hour_is_told(theatre: Theatre, done: Completed) -> None:
+    assert done.code == 4, done.out
+    assert seen(theatre.why("rate")) == Told(RATE.kind, RATE.words, wait_s=3600.0)
+
+
+@pytest.mark.spec("5.4", "3.7", "5.5")
+def test_a_limit_at_the_first_word_stays_a_limit_until_the_work_is_done(theatres: Theatres) -> None:
+    """There is no conversation yet: the next attempt is a new one with the very same words."""
+    theatres.play(("gemini", "codex"), begin_again, assert_it_began_again)
+
+
+def begin_again(theatre: Theatre) -> tuple[Completed, Scripts]:
+    words = "Write made.txt when the service has time."
+    # As often as it asks by itself in one attempt.
+    tries = {"gemini": 2, "codex": 1}[theatre.name]
+    refused = Fault(429, "Rate limit reached. Please retry in 1s")
+    steps: tuple[Step, ...] = (*(refused,) * tries, *theatre.program.ran("echo good > made.txt"))
+    with theatre.model({words: steps}) as model:
+        return theatre.run(one_task(theatre.agent(model), words)), model
+
+
+def one_task(agent: dict[str, Any], words: str) -> dict[str, Any]:
+    return {
+        "goal": "Rise",
+        "agents": {"real": agent},
+        "agent": "real",
+        "checks": {"made": holds("made.txt")},
+        "tasks": [{"id": "made", "goal": words, "checks": ["made"]}],
+    }
+
+
+def assert_it_began_again(theatre: Theatre, played: tuple[Completed, Scripts]) -> None:
+    done, _ = played
+    assert done.code == 0, done.out
+    told = theatre.why("made")
+    assert [held["inputs"]["kind"] for held in told["decisions"]] == ["RATE_LIMIT"]
+    first, second = told["attempts"]
+    assert (first["session"] or "", bool(second["session"])) == ("", True)
+    task = theatre.place.task("made")
+    assert theatre.place.prompt(task, 1) == theatre.place.prompt(task, 2)
+
+
 @pytest.mark.spec("3.10", "5.4", "3.7")
 def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatres: Theatres) -> None:
     """The service asks for three seconds; the agent may wait two by itself."""
@@ -134,16 +195,10 @@ def test_yaoki_waits_in_its_place_and_goes_on_in_the_same_conversation(theatres:
 def wait(theatre: Theatre) -> Completed:
     words = "Write made.txt once the service lets you."
     limited = Fault(429, headers={"retry-after": "3"})
-    steps: tuple[Step, ...] = (limited, *theatre.program.ran("echo good > made.txt"))
+    done = theatre.program.ran("echo good > made.txt")
+    steps: tuple[Step, ...] = (shell("echo begun"), limited, *done)
     with theatre.model({words: steps}) as model:
-        plan = {
-            "goal": "Rise",
-            "agents": {"real": theatre.agent(model)},
-            "agent": "real",
-            "checks": {"made": holds("made.txt")},
-            "tasks": [{"id": "made", "goal": words, "checks": ["made"]}],
-        }
-        return theatre.run(plan)
+        return theatre.run(one_task(theatre.agent(model), words))
 
 
 def assert_it_waited(theatre: Theatre, done: Completed) -> None:

@@ -282,3 +282,28 @@ def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) 
     assert not (place.folder / "r.json").exists()
     assert (nowhere.code, "mkdir -p" in nowhere.err) == (6, True)
     assert unknown.code == 6
+
+
+@pytest.mark.spec("12.1", "0.6")
+def test_what_a_clone_does_not_hold_is_never_green(place: Place) -> None:
+    """A shallow clone and another repository: missing commits say nothing of their trees."""
+    names = ("one", "two")
+    plan = a_plan(
+        {name: [writes(f"{name}.txt")] for name in names},
+        [{"id": name, "checks": [name]} for name in names],
+        {name: holds(f"{name}.txt") for name in names},
+    )
+    assert carried(place, plan).code == 0
+    file, branch = a_receipt(place), place.status()["run_branch"]
+    shallow, other = place.folder / "shallow", place.folder / "other"
+    place.git("clone", "-q", "--depth", "1", "-b", branch, f"file://{place.repo}", str(shallow))
+    place.git("init", "-q", str(other))
+
+    part = place.yaoki("verify", str(file), "--json", "--repo", str(shallow), cwd=place.folder)
+    none = place.yaoki("verify", str(file), "--json", "--repo", str(other), cwd=place.folder)
+    advice = place.yaoki("verify", str(file), "--repo", str(shallow), cwd=place.folder)
+
+    for done in (part, none):
+        lines = {line["name"]: line["ok"] for line in done.document["lines"]}
+        assert (done.code, lines["commits"], lines["trees"]) == (1, False, None)
+    assert advice.out.splitlines()[-1] == "next: git fetch --unshallow"

@@ -106,3 +106,76 @@ def test_a_prompt_that_names_a_handed_value_is_sent_without_it(
     assert [PLAIN in prompt for prompt in prompts] == [False, False]
     assert "Log in as [masked]." in prompts[0]
     assert os.environ.get("ACME_LOGIN") is None
+
+
+# What it was given it writes down; the checks then read it aloud.
+LEAKS = """
+import os, pathlib
+said = os.environ["ACME_LOGIN"] + " and " + os.environ["MY_TOKEN"]
+pathlib.Path("leak.txt").write_text(said + "\\n")
+if os.environ["YAOKI_ATTEMPT"] != "1":
+    pathlib.Path("a.txt").write_text("good\\n")
+"""
+JUDGES = """
+import json, pathlib, sys
+said, whole = pathlib.Path("leak.txt").read_text(), pathlib.Path("a.txt").exists()
+missing = [] if whole else [said]
+print(json.dumps({"pass": whole, "reason": said, "missing": missing, "next": "continue"}))
+print(said, file=sys.stderr)
+"""
+REPORTS = """
+import html, pathlib, sys
+said, whole = pathlib.Path("leak.txt").read_text(), pathlib.Path("a.txt").exists()
+told = "" if whole else "<failure message='" + html.escape(said) + "'/>"
+case = "<testcase name='t'>" + told + "<system-out>" + said + "</system-out></testcase>"
+pathlib.Path(sys.argv[1]).write_text("<testsuite>" + case + "</testsuite>")
+print(said)
+sys.exit(not whole)
+"""
+
+
+def a_leaking_plan(check: dict[str, Any]) -> dict[str, Any]:
+    mine = {
+        "command": [sys.executable, "-c", LEAKS],
+        "pass_env": ["MY_TOKEN", "ACME_LOGIN"],
+        "prompt": "file",
+    }
+    critic = {"command": [sys.executable, "-c", JUDGES], "prompt": "file"}
+    return {
+        "goal": "Log in",
+        "agents": {"mine": mine, **({"critic": critic} if "judge" in check else {})},
+        "agent": "mine",
+        "checks": {"aloud": check},
+        "tasks": [{"id": "a", "goal": "Log in.", "checks": ["aloud"]}],
+        "done_when": ["aloud"],
+    }
+
+
+ALOUD: dict[str, dict[str, Any]] = {
+    "command": {"shell": "cat leak.txt leak.txt >&2; cat leak.txt; test -f a.txt"},
+    "judge": {"judge": {"agent": "critic", "ask": "All of it is there."}},
+    "report": {"run": [sys.executable, "-c", REPORTS, "{report}"]},
+}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("check", ALOUD.values(), ids=ALOUD)
+def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
+    place: Place, check: dict[str, Any]
+) -> None:
+    """Whoever looks has not the variables, so it is not the looking that hides them."""
+    handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
+
+    done = place.yaoki("run", place.plan(a_leaking_plan(check)), env=handed)
+
+    assert done.code == 0, done.out + done.err
+    secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
+    held = stored(place)
+    assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
+    commands = [
+        *(("why", "a"), ("why", "a", "--json"), ("status", "--json"), ("trace", "a", "--json")),
+        *(("report",), ("report", "--json"), ("logs", "a"), ("trace",)),
+    ]
+    shown = "".join(place.look(*words).out for words in commands)
+    assert "FAILED" in shown
+    assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown + done.out] == []

@@ -84,6 +84,19 @@ class Walk:
         missing = unseen(shown, done.stdout)
         assert not missing, f"not seen: {missing!r} at {told}"
 
+    def told(self, words: str, cwd: Path) -> str:
+        """What a shell says, somewhere else."""
+        return subprocess.run(
+            ("bash", "-e", "-c", words),
+            cwd=cwd,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=True,
+        ).stdout
+
     def serve(self, block: Block, shown: Sequence[str]) -> None:
         """A server of ours: its link answers, and Ctrl-C ends it in order."""
         process = subprocess.Popen(

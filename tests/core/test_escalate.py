@@ -197,7 +197,15 @@ def test_the_question_offers_only_what_can_be_done() -> None:
 def test_an_agents_question_is_asked_as_it_is() -> None:
     asked = a_failure(Kind.ESCALATE_REQUIRED, "Which database?\nA or B?")
 
-    assert told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text == "Which database?"
+    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    assert found == "Which database?\nA or B?"
+
+
+def test_a_long_question_is_cut_and_shows_it() -> None:
+    asked = a_failure(Kind.ESCALATE_REQUIRED, "why?\n" * 1000)
+
+    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    assert (len(found), found[-1]) == (2000, "…")
 
 
 # ------------------------------------------------------------------ words

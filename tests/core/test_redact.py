@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -139,9 +140,11 @@ def test_what_a_plan_hands_on_is_secret_whatever_its_name() -> None:
         quote('to/k"en\\n ü+(1)', safe=""),
         quote_plus('to/k"en\\n ü+(1)'),
         quote('to/k"en\\n ü+(1)', safe="!'()*"),
+        escape('to/k"en\\n ü+(1)'),
+        "to/k&quot;en\\n ü+(1)",
     ],
 )
-def test_a_value_is_masked_as_json_and_addresses_write_it(written: str) -> None:
+def test_a_value_is_masked_as_json_xml_and_addresses_write_it(written: str) -> None:
     assert mask_values(f"a {written} b", ['to/k"en\\n ü+(1)']) == f"a {MARK} b"
 
 

@@ -381,7 +381,6 @@ def test_a_cut_off_agent_starts_afresh(report: Report) -> None:
     ("stage", "report"),
     [
         (Stage.PREPARE, PREPARED),
-        (Stage.WORK, WORKED),
         (Stage.WORK, Lost("cut off")),
         (Stage.VERIFY, PASSED),
         (Stage.VERIFY, FAILED),
@@ -396,6 +395,32 @@ def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: Report) -
     events = concluded(task, report)
 
     assert events == (Cancelled("cancelled by a person", ""),)
+
+
+@pytest.mark.spec("9.5", "10.6")
+@pytest.mark.parametrize("ended_by", ["", "cancel"])
+def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(ended_by: str) -> None:
+    task = an_active_task(Stage.WORK, cancel_wanted=True)
+    exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
+
+    finished, cancelled = concluded(task, replace(WORKED, exit=exit_))
+
+    assert isinstance(finished, AgentFinished)
+    assert finished.exit.cost == 0.5
+    assert cancelled == Cancelled("cancelled by a person", WORKED.head)
+
+
+@pytest.mark.spec("3.7", "10.6")
+@pytest.mark.parametrize("ended_by", ["stop", "lease", "cancel"])
+def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(ended_by: str) -> None:
+    task = an_active_task(Stage.WORK)
+    exit_ = replace(WORKED.exit, code=None, ended_by=ended_by, cost=0.5)
+
+    after = fold(task, concluded(task, replace(WORKED, exit=exit_)))
+
+    assert (after.stage, after.fresh_next) == (Stage.PREPARE, True)
+    assert (after.counts.interruptions, after.counts.total) == (1, 0)
+    assert after.spent_on.money == 0.5
 
 
 @pytest.mark.spec("9.5", "0.2")

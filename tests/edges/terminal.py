@@ -171,13 +171,20 @@ def _sized(descriptor: int, rows: int, cols: int) -> None:
 
 @contextmanager
 def on_a_terminal(
-    cwd: Path, env: Mapping[str, str], *words: str, rows: int = 30, cols: int = 100
+    cwd: Path,
+    env: Mapping[str, str],
+    *words: str,
+    rows: int = 30,
+    cols: int = 100,
+    shell: str = "",
 ) -> Iterator[Terminal]:
+    """With `shell` the words of a shell around it, in which `"$@"` is the program."""
     ours, theirs = os.openpty()
     _sized(theirs, rows, cols)
     around = {k: v for k, v in env.items() if k not in {"COLUMNS", "LINES"}}
+    around_it = ("sh", "-c", shell, "sh") if shell else ()
     process = subprocess.Popen(
-        (sys.executable, "-m", "yaoki", *words),
+        (*around_it, sys.executable, "-m", "yaoki", *words),
         cwd=cwd,
         env=around,
         stdin=theirs,

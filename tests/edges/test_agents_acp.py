@@ -420,11 +420,15 @@ def test_a_fault_is_told_by_its_kind(stage: Stage, fault: object, limit: str) ->
     assert stage.left(stop_reason="end_turn", faults=[fault]).limit == limit
 
 
-@pytest.mark.spec("4.2")
-def test_an_error_of_the_protocol_ends_the_attempt(stage: Stage) -> None:
-    exit_ = stage.play({"fail": {"code": 429, "message": "The service said no."}})
+@pytest.mark.spec("4.2", "3.7")
+@pytest.mark.parametrize(("before", "session"), [([], ""), ([{"say": "I begin."}], SESSION)])
+def test_an_error_of_the_protocol_ends_the_attempt(
+    stage: Stage, before: list[Any], session: str
+) -> None:
+    """Where nothing was said there is no conversation to go on with."""
+    exit_ = stage.play(*before, {"fail": {"code": 429, "message": "The service said no."}})
 
-    assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, SESSION)
+    assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, session)
 
 
 @pytest.mark.spec("0.1", "3.10")

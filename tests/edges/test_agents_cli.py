@@ -123,11 +123,59 @@ def test_a_rehearsal_believes_files_and_not_words(
 @pytest.mark.spec("12.8")
 def test_a_rehearsal_without_the_program_says_how_to_go_on() -> None:
     done = called("test", "claude", PATH="/usr/bin:/bin")
+    told = json.loads(called("test", "claude", "--json", PATH="/usr/bin:/bin").output)
 
-    folder = done.output.split("next: ls ")[1].strip()
-    shutil.rmtree(Path(folder).parent)
     assert done.return_value == 1
     assert "BAD  program: agent 'claude': 'claude' is not on the PATH" in done.output
+    install = "npm install -g @anthropic-ai/claude-code"
+    assert f"{install}, or name the program: --program FILE" in done.output
+    assert "next: " + install in done.output
+    assert told["folder"] is None, "nothing was begun, so there is nothing to look at"
+
+
+@pytest.mark.spec("12.8", "0.6")
+def test_a_rehearsal_names_a_file_that_is_not_there() -> None:
+    done = called("test", "claude", "--program", "/nowhere/claude")
+
+    assert "agent 'claude': '/nowhere/claude' does not exist" in done.output
+    assert "next: yaoki agents show claude" in done.output
+
+
+@pytest.mark.spec("12.8", "4.7")
+@pytest.mark.parametrize(
+    ("preset", "said", "words"),
+    [
+        (
+            "claude",
+            "echo 'Not logged in · Please run /login' >&2; exit 1",
+            "it did not (auth): Not logged in · Please run /login",
+        ),
+        (
+            "gemini",
+            "echo 'Please set an Auth method in your settings' >&2; exit 41",
+            "it did not (auth): Please set an Auth method in your settings",
+        ),
+        (
+            "pi",
+            "printf 'No API key found for the selected model.\\n\\n  docs.md\\n' >&2; exit 1",
+            "it did not (auth): No API key found for the selected model.",
+        ),
+    ],
+)
+def test_a_rehearsal_of_an_agent_that_is_not_logged_in_says_how_to_log_in(
+    tmp_path: Path, preset: str, said: str, words: str
+) -> None:
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\ncat > {tmp_path}/told\n{said}\n")
+    program.chmod(0o755)
+
+    told = json.loads(called("test", preset, "--program", str(program), "--json").output)
+
+    shutil.rmtree(told["folder"])
+    last = told["lines"][-1]
+    assert last["words"] == words
+    assert last["next"].startswith(f"log in: start {preset} once by yourself, or set ")
+    assert "_API_KEY" in last["next"]
 
 
 @pytest.mark.agents

@@ -392,6 +392,60 @@ def test_a_name_of_a_conversation_that_is_none_is_not_handed_back(tmp_path: Path
     assert ended(tmp_path, "codex", *events).session == ""
 
 
+UNANSWERED: dict[str, list[Any]] = {
+    "claude": [
+        {"type": "system", "subtype": "init", "session_id": SESSION},
+        {"type": "assistant", "message": {"model": "<synthetic>"}, "error": "rate_limit"},
+        {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 429},
+    ],
+    "codex": [
+        {"type": "thread.started", "thread_id": SESSION},
+        {"type": "item.completed", "item": {"type": "error", "message": "No metadata"}},
+        {"type": "turn.failed", "error": {"message": "last status: 429 Too Many Requests"}},
+    ],
+    "gemini": [
+        {"type": "init", "session_id": SESSION},
+        {"type": "message", "role": "user", "content": "Do it."},
+        {"type": "result", "status": "error", "error": {"message": "status: 429"}},
+    ],
+    "opencode": [
+        {"type": "step_start", "sessionID": SESSION},
+        {"type": "error", "sessionID": SESSION, "error": {"data": {"statusCode": 429}}},
+    ],
+    "pi": [
+        {"type": "session", "id": SESSION},
+        {"type": "message_end", "message": {"role": "assistant", "content": []}},
+        {
+            "type": "agent_end",
+            "messages": [{"stopReason": "error", "errorMessage": "429 Rate limit"}],
+        },
+    ],
+}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "claude": {"type": "assistant", "message": {"model": "m", "content": []}},
+    "codex": {"type": "item.started", "item": {"type": "command_execution"}},
+    "gemini": {"type": "tool_use", "tool_name": "write_file"},
+    "opencode": {"type": "tool_use", "sessionID": SESSION},
+    "pi": {"type": "message_end", "message": {"role": "assistant", "content": [{"text": "I"}]}},
+}
+
+
+@pytest.mark.spec("3.7", "5.4")
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_a_first_turn_without_an_answer_is_no_conversation_to_go_on_with(
+    tmp_path: Path, name: str
+) -> None:
+    """Gemini CLI keeps none of it, and then refuses to go on; the limit would be forgotten."""
+    first, *rest = UNANSWERED[name]
+
+    refused = ended(tmp_path, name, first, *rest)
+    begun = ended(tmp_path, name, first, ANSWERS[name], *rest, n=2)
+    later = ended(tmp_path, name, first, *rest, session=SESSION, n=3)
+
+    assert [exit_.limit for exit_ in (refused, begun, later)] == ["rate"] * 3
+    assert [exit_.session for exit_ in (refused, begun, later)] == ["", SESSION, SESSION]
+
+
 @pytest.mark.spec("3.7")
 def test_an_agent_without_resume_names_no_conversation(tmp_path: Path) -> None:
     events = a_turn(5)

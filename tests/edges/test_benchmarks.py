@@ -101,16 +101,24 @@ def test_a_rate_counts_only_the_time_in_which_all_were_at_work() -> None:
     assert rated([early, late]).rate == pytest.approx(3.0, rel=0.05)
 
 
-def test_the_model_gives_back_what_made_it_and_keeps_to_its_limits() -> None:
-    true = model.Demand(wide=0.004, narrow=0.001, cores=2)
-    points = {n: model.rate(true, n) for n in (1, 8)}
+def test_the_model_gives_back_what_made_it_and_foretells_the_rest() -> None:
+    true = model.Law(alone=1000.0, shared=0.3, pairs=0.02)
+    points = {n: true.rate(n) for n in (1, 2, 4, 8)}
 
-    found = model.fitted(points, cores=2)
+    found = model.fitted(points)
 
-    assert model.rate(found.best, 3) == pytest.approx(model.rate(true, 3), rel=0.05)
-    assert found.widest.narrow <= true.narrow <= found.narrowest.narrow
-    assert model.rate(true, 500) <= true.limit
-    assert model.rate(model.with_agents(true, 10.0), 10) == pytest.approx(1.0, rel=0.01)
+    assert found.rate(6) == pytest.approx(true.rate(6))
+    assert model.off(found, {**points, 3: 2 * true.rate(3)}) == pytest.approx(2.0)
+    rates = [true.rate(n) for n in range(1, 40)]
+    assert true.peak == 1 + rates.index(max(rates))
+
+
+def test_the_model_knows_what_never_falls_and_what_never_grows() -> None:
+    growing = model.fitted({n: 500.0 * n for n in (1, 2, 4)})
+    steady = model.fitted(dict.fromkeys((1, 2, 4), 500.0))
+
+    assert growing.rate(100) == pytest.approx(50_000.0)
+    assert steady.peak == 1
 
 
 def test_the_document_and_the_plot_hold_what_was_measured() -> None:

@@ -426,7 +426,8 @@ def test_output_is_bounded_clean_and_masked(bench: Bench) -> None:
     finding = bench.python(code, env={"MY_SECRET": "own-secret-99"})
 
     assert finding.output.startswith("FIRST\n")
-    assert finding.output.endswith(f"key {MARK} {MARK}\\x07\n\n[stderr]\nwarned\n")
+    stars = "*" * len("own-secret-99")
+    assert finding.output.endswith(f"key {MARK} {stars}\\x07\n\n[stderr]\nwarned\n")
     assert len(finding.output) < 9000
     assert "bytes left out]" in finding.output
     assert Path(finding.log).stat().st_size > 5_000_000
@@ -610,6 +611,19 @@ def test_the_plan_names_the_pattern_else_it_is_guessed(bench: Bench) -> None:
     assert bench.sh("exit 1", pattern="type-error").pattern == "type-error"
     assert bench.sh("exit 1").pattern == "check-failed"
     assert bench.sh("true", pattern="type-error").pattern == ""
+
+
+@pytest.mark.spec("4.5")
+def test_what_the_plan_names_by_itself_is_told_by_the_name_of_its_check(bench: Bench) -> None:
+    """A list of dead links may look like one of type errors, and is none."""
+    said = "printf 'guide.md:3: error: no such page\\nguide.md:9: error: no such page\\n'; exit 1"
+
+    own = bench.see(CheckSpec("links", shell=said, pattern="dead-link", reader="mypy"))
+    known = bench.see(CheckSpec("links", shell=said, pattern="type-error", reader="mypy"))
+
+    assert own.message == "2 failures of links: guide.md:3: no such page"
+    assert own.pattern == "dead-link"
+    assert known.message.startswith("2 type errors: guide.md:3")
 
 
 @pytest.mark.spec("14.2")

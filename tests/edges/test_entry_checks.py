@@ -17,6 +17,8 @@ from yaoki.core.redact import MARK
 from yaoki.system import ShimProcesses
 
 PLANTED = "planted-secret-value"
+# Only the plan knows that this one is secret: an agent is given it.
+HANDED = "correct-horse-battery"
 FACTS: dict[str, Any] = {
     "commit": "c0ffee",
     "changed": ("a.txt",),
@@ -24,6 +26,7 @@ FACTS: dict[str, Any] = {
     "attempt": 1,
     "diff": lambda: "not for others",
     "findings": (),
+    "handed": ("ACME_LOGIN",),
 }
 MODULE = """
 import json, os, sys, time
@@ -57,6 +60,7 @@ class Bench:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": f"{self.site}{os.pathsep}",
             "ACME_TOKEN": PLANTED,
+            "ACME_LOGIN": HANDED,
         }
         checks = Checks(ShimProcesses(), timedelta(seconds=30), environ)
         spec = CheckSpec("mine", "python", **{"entry": "mine", **rest})
@@ -174,6 +178,19 @@ def test_secrets_are_masked_in_what_it_says(bench: Bench) -> None:
 
     assert PLANTED not in repr(finding)
     assert finding.params == {"a": [f"it is {MARK}"]}
+
+
+@pytest.mark.spec("14.2")
+def test_what_agents_are_given_stays_nowhere_in_what_it_leaves(bench: Bench) -> None:
+    text = repr(f"it is {HANDED}")
+    said = f'{{"passed": False, "message": {text}, "params": {{"a": [{text}]}}}}'
+
+    finding = bench.see(f"print({text}) or print({text}, file=sys.stderr) or {said}")
+
+    assert finding.outcome is Outcome.FAILED
+    assert HANDED not in repr(finding)
+    files = [file for file in bench.folder.rglob("*") if file.is_file()]
+    assert [file.name for file in files if HANDED.encode() in file.read_bytes()] == []
 
 
 @pytest.mark.spec("6.1")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,9 @@ SETTINGS = {
     "lines": '{\r\n  "hooks": {\r\n    "Notification": [{"hooks": []}]\r\n  }\r\n}',
     "others": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "a": 1}',
     "odd": ' { "b" : [ 1 ,2 ] , "hooks":{ } , "z": "日本 \\u00e9" } ',
+    "marked": '\ufeff{\r\n  "model": "x"\r\n}\r\n',
+    "bare": "",
+    "blank": "\ufeff \n",
 }
 
 
@@ -34,6 +40,12 @@ def written(top: Path, text: str) -> Target:
     return made
 
 
+def held(text: str) -> dict[str, Any]:
+    """As an agent reads it: a mark of the encoding is none of it, and nothing is no settings."""
+    parsed: dict[str, Any] = json.loads(text.removeprefix("\ufeff").strip() or "{}")
+    return parsed
+
+
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
 def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: str) -> None:
@@ -45,13 +57,15 @@ def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: s
     again = install(made, 600)
     same = made.file.read_bytes()
     install(made, 900)
-    longer = json.loads(made.file.read_bytes())
+    longer = held(made.file.read_text())
     out = uninstall(made)
 
     assert (changed, again, out) == (True, False, True)
     assert put == same
-    assert sum("hook event" in json.dumps(held) for held in json.loads(put)["hooks"]["Stop"]) == 1
-    assert {key for key in json.loads(before) if key != "hooks"} <= set(json.loads(put))
+    stops = held(put.decode())["hooks"]["Stop"]
+    assert sum("hook event" in json.dumps(one) for one in stops) == 1
+    assert {key for key in held(before) if key != "hooks"} <= set(held(put.decode()))
+    assert put.startswith("\ufeff".encode()) is before.startswith("\ufeff")
     assert longer["hooks"]["Stop"][-1]["hooks"][0]["timeout"] == 900
     assert made.file.read_bytes() == before.encode()
     assert made.file.stat().st_mode & 0o777 == 0o640
@@ -68,8 +82,8 @@ def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before
 
     uninstall(made)
 
-    left, was = json.loads(made.file.read_bytes()), json.loads(before)
-    empty = {"hooks": {name: held for name, held in was.get("hooks", {}).items() if held}}
+    left, was = held(made.file.read_text()), held(before)
+    empty = {"hooks": {name: one for name, one in was.get("hooks", {}).items() if one}}
     assert left.get("hooks", {}) == empty["hooks"]
     assert {**left, **empty} == {**was, **empty}
 
@@ -79,10 +93,10 @@ def test_a_file_that_we_made_goes_again(tmp_path: Path) -> None:
     made = target(tmp_path)
 
     install(made, 600)
-    held = json.loads(made.file.read_bytes())
+    put = json.loads(made.file.read_bytes())
     uninstall(made)
 
-    assert set(held["hooks"]) == {"Stop", "UserPromptSubmit"}
+    assert set(put["hooks"]) == {"Stop", "UserPromptSubmit"}
     assert not made.file.parent.exists()
 
 
@@ -91,11 +105,11 @@ def test_what_the_owner_changed_meanwhile_stays(tmp_path: Path) -> None:
     """Our hook was moved into a group of the owner's, and another setting came."""
     made = target(tmp_path)
     install(made, 600)
-    held = json.loads(made.file.read_bytes())
-    (ours,) = held["hooks"]["Stop"][0]["hooks"]
+    put = json.loads(made.file.read_bytes())
+    (ours,) = put["hooks"]["Stop"][0]["hooks"]
     mine = {"type": "command", "command": "mine"}
-    held["hooks"]["Stop"] = [{"hooks": [ours, mine]}]
-    made.file.write_text(json.dumps({"model": "x", **held}, indent=2))
+    put["hooks"]["Stop"] = [{"hooks": [ours, mine]}]
+    made.file.write_text(json.dumps({"model": "x", **put}, indent=2))
 
     uninstall(made)
 
@@ -148,10 +162,10 @@ def test_other_agents_get_the_same_hook_in_their_own_form(
 
     install(made, 600)
 
-    (held,) = json.loads(made.file.read_bytes())["hooks"][event]
-    assert held["hooks"][0]["timeout"] == timeout
-    assert [(event, held["hooks"][0]["command"])] == installed(made)
-    assert f"hook event {agent}" in held["hooks"][0]["command"]
+    (entry,) = json.loads(made.file.read_bytes())["hooks"][event]
+    assert entry["hooks"][0]["timeout"] == timeout
+    assert [(event, entry["hooks"][0]["command"])] == installed(made)
+    assert f"hook event {agent}" in entry["hooks"][0]["command"]
 
 
 @pytest.mark.spec("12.6", "0.6")
@@ -183,3 +197,72 @@ def test_the_persons_own_settings_are_touched_only_when_asked(
     assert out.document["changed"] is True
     assert list(home.iterdir()) == []
     assert (place.repo / ".claude" / "settings.json").exists()
+
+
+@pytest.fixture
+def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    made = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    (tmp_path / "person").mkdir()
+    made.env["HOME"] = str(tmp_path / "person")
+    return made
+
+
+@pytest.mark.spec("12.6", "0.6")
+def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
+    place.yaoki("hook", "install", "claude-code")
+    broken = place.repo / ".gemini" / "settings.json"
+    broken.parent.mkdir()
+    broken.write_text("{")
+
+    people, told = place.look("hook", "status"), place.look("hook", "status", "--json")
+
+    assert (people.code, told.code) == (0, 0), people.err
+    assert f"{broken} is no JSON" in people.out
+    files = {one["file"]: one for one in told.document["files"]}
+    assert files[str(place.repo / ".claude" / "settings.json")]["installed"] is True
+    assert files[str(broken)]["installed"] is None
+    assert "is no JSON" in files[str(broken)]["defect"]
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize(
+    ("agent", "variable", "name"),
+    [("claude-code", "CLAUDE_CONFIG_DIR", "settings.json"), ("codex", "CODEX_HOME", "hooks.json")],
+)
+def test_the_persons_own_file_is_where_their_agent_looks_for_it(
+    place: Place, tmp_path: Path, agent: str, variable: str, name: str
+) -> None:
+    place.env[variable] = str(tmp_path / "moved")
+
+    put = place.yaoki("hook", "install", agent, "--user", "--json")
+
+    assert put.document["file"] == str(tmp_path / "moved" / name)
+    assert list((tmp_path / "person").iterdir()) == []
+
+
+@pytest.mark.spec("12.6", "0.6")
+def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: Place) -> None:
+    home = place.repo / ".yaoki"
+    home.write_text("mine\n")
+    said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(place.repo)})
+
+    refused = place.yaoki("hook", "install", "claude-code")
+    doctor = place.yaoki("doctor")
+    stopped = subprocess.run(
+        (sys.executable, "-m", "yaoki", "hook", "event", "claude-code"),
+        cwd=place.repo,
+        env=place.env,
+        input=said,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+
+    words = f"{home} cannot be made: a file stands in its place"
+    assert words in refused.err
+    assert f"mv {home} " in refused.err
+    assert (doctor.code, words in doctor.out) == (1, True)
+    assert words in json.loads(stopped.stdout)["reason"]
+    assert "Traceback" not in stopped.stderr
+    assert home.read_text() == "mine\n"

@@ -198,6 +198,8 @@ def test_a_box_that_cannot_be_read_is_told_with_its_line() -> None:
     assert [line for line, _ in sorted(held.unread)] == [2, 3, 4, 5, 6, 7]
     assert "T777, which is not in this list" in held.told(held.unread)[-1]
     assert list(needs(held)) == ["T001", "T006"]
+    assert "not in here" not in plan_text(held), "T006 is: only its need is left out"
+    assert "the need of T006 for T777" in plan_text(held)
 
 
 # ------------------------------------------------------------------ Task Master
@@ -285,6 +287,33 @@ def test_an_issue_that_cannot_be_read_is_told_with_its_line() -> None:
 
     assert [line for line, _ in sorted(held.unread)] == [3, 4, 5, 6]
     assert any("#44, which is not in this list" in words for _, words in held.notes)
+
+
+@pytest.mark.spec("2.1", "0.6")
+def test_pull_requests_are_left_out_and_needs_by_address_count() -> None:
+    """What GitHub's REST interface gives: it calls a pull request an issue."""
+    here = "https://github.com/me/mine"
+    held = made(
+        json.dumps(
+            [
+                {
+                    "number": 6,
+                    "title": "a",
+                    "html_url": f"{here}/issues/6",
+                    "body": f"Depends on {here}/issues/7 and https://github.com/you/yours/issues/7,"
+                    " they/theirs#3",
+                },
+                {"number": 7, "title": "b", "html_url": f"{here}/issues/7", "body": None},
+                {"number": 8, "title": "c", "html_url": f"{here}/pull/8", "pull_request": {}},
+            ]
+        )
+    )
+
+    assert needs(held) == {"issue-6": ("issue-7",), "issue-7": ()}
+    assert left_out(held) == [("#8 c", "a pull request")]
+    told = " ".join(words for _, words in held.notes)
+    assert "issue #6 waits for you/yours#7, which is not in this list: taken as done" in told
+    assert "they/theirs#3" in told
 
 
 # ------------------------------------------------------------------ checklists

@@ -138,11 +138,33 @@ def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> 
     assert (silent["numbers"]["cost"], silent["numbers"]["cost_untold"]) == (None, 1)
     for text in (markdown(silent), page(silent)):
         assert "$" not in text.partition("<style>")[0] + text.partition("</style>")[2]
-        assert "unknown" in text
+        assert "told its cost" in text, "a sentence, and no row of which nothing is known"
     assert (some["numbers"]["cost"], some["numbers"]["cost_untold"]) == (0.5, 1)
     assert "at least $0.50" in page(some)
     assert (free["numbers"]["cost"], money(0.0)) == (0.0, "$0.00"), "told to be free"
     assert free["numbers"]["tokens"] == 7
+
+
+@pytest.mark.spec("6.4")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"known": ["test_old", "test_older"]},
+        {"message": "2 failures stood at the base already: test_old, test_older"},
+    ],
+)
+def test_what_was_red_before_is_told_also_from_journals_that_only_say_it(
+    told: dict[str, Any],
+) -> None:
+    story = [
+        replace(one, data={**one.data, **told}) if one.event == "CHECK_FINISHED" else one
+        for one in a_story(1, 1)
+    ]
+
+    made, _ = report_of(landed(1), story, a_line(1))
+
+    (red,) = made["red_before"]
+    assert (red["check"], red["failures"]) == ("tests", "test_old, test_older")
 
 
 @pytest.mark.spec("0.1", "0.5")
@@ -282,12 +304,18 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
             "The run is not at its end: 2 of 3 tasks are done and proven so far"
             " and 1 is still open.",
         ),
+        (
+            "DONE",
+            {"done": 2, "lost": 1},
+            "The run had ended, but what landed of 1 task is not on its branch any more:"
+            " 2 of 3 tasks are done and proven.",
+        ),
     ],
 )
 def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
     status: str, numbers: dict[str, int], words: str
 ) -> None:
-    none = dict.fromkeys(("asking", "blocked", "cancelled", "open", "whole_proven"), 0)
+    none = dict.fromkeys(("asking", "blocked", "cancelled", "lost", "open", "whole_proven"), 0)
 
     assert verdict(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
 

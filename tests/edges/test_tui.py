@@ -8,9 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import NOW
 from tests.edges.terminal import Terminal, on_a_terminal
 from tests.edges.test_views import RUN, a_row, chain
@@ -89,7 +90,7 @@ def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
         assert terminal.ended() == 0, terminal.text
         assert terminal.modes() == terminal.before, "the terminal is as it was"
         assert not terminal.grid.second
-        assert "next: yaoki merge" in terminal.text, "the report stands on the first screen"
+        assert "next: git merge" in terminal.text, "the report stands on the first screen"
     assert place.task("asks")["attempt"] == 2
 
 
@@ -129,6 +130,114 @@ def _answer(terminal: Terminal) -> None:
     terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
 
 
+def test_an_open_answer_holds_the_end_and_what_it_says_is_carried(place: Place) -> None:
+    """The run rests while somebody types; no key goes to a shell, and no word is lost."""
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        _open_answer(terminal, "A dar")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        shown = terminal.shows("> A dar_", "the run rests, and your answer is awaited")
+        assert "Enter sends  Escape back" in shown
+        assert terminal.grid.second
+
+        terminal.press("uma.\r")
+
+        assert terminal.ended() == 0, terminal.text
+        assert terminal.modes() == terminal.before
+    assert place.task("asks")["attempt"] == 2
+    assert "A daruma." in place.prompt(place.task("asks"), 2)
+
+
+@pytest.mark.parametrize(("keys", "told"), [("\x1b\x1b", False), ("", True)], ids=["let go", "^C"])
+def test_an_answer_that_is_let_go_ends_the_view_and_comes_back_as_a_command(
+    place: Place, keys: str, told: bool
+) -> None:
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        _open_answer(terminal, "It's a daruma")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        terminal.shows("the run rests, and your answer is awaited")
+
+        for key in keys:
+            terminal.press(key)
+        if not keys:
+            terminal.process.send_signal(signal.SIGINT)
+
+        assert terminal.ended() == 4, terminal.text
+        said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
+    command = f"""not sent: yaoki answer {place.task("asks")["id"]} retry 'It'"'"'s a daruma'"""
+    assert (command in said) is told
+
+
+def _open_answer(terminal: Terminal, words: str) -> None:
+    terminal.shows("needs you", "agent actor, ")
+    terminal.press("a")
+    terminal.shows("answer asks", "the letter of a choice")
+    terminal.press("r")
+    terminal.shows("words for the agent")
+    terminal.press(words)
+    terminal.shows(f"> {words}_")
+
+
+def test_a_watcher_may_answer_after_the_end_and_hears_that_nobody_is_at_it(place: Place) -> None:
+    plan = place.plan(the_plan(place))
+    carrier = place.start("run", plan, "--quiet")
+    until(lambda: place.stored() and place.events("asks"), "asks is there")
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        _open_answer(terminal, "A daruma.")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        assert carrier.wait(BOUND_S) == 4
+        terminal.shows("> A daruma._", "the run rests, and your answer is awaited")
+
+        terminal.press("\r")
+
+        terminal.shows("asks is answered: retry", "nobody is at it: yaoki resume")
+        terminal.press("q")
+        assert terminal.ended() == 5
+    assert carrier.stdout is not None
+    carrier.stdout.close()
+    assert place.yaoki("resume").code == 0
+
+
+def test_keys_that_nobody_read_do_not_reach_the_shell(still: Place) -> None:
+    shell = '"$@"; code=$?; stty -icanon min 0 time 3; echo "left over: $(wc -c)."; exit $code'
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
+        terminal.shows("4 waiting")
+        watcher = psutil.Process(terminal.process.pid).children()[0]
+        watcher.suspend()
+        terminal.press("rm -rf precious")
+        watcher.terminate()
+        watcher.resume()
+
+        terminal.shows("left over: 0.")
+
+
+def test_only_who_may_leave_is_told_how(place: Place, still: Place) -> None:
+    """`yaoki run` carries the run; q cannot end that."""
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.press("?")
+        assert "leave it, and the run goes on" in terminal.shows("why it stands")
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")
+        terminal.press("?")
+        assert "leave" not in terminal.shows("why it stands", "Ctrl-C")
+        for name in ("work", "check"):
+            (place.folder / name).touch()
+        assert terminal.ended() == 4, "nothing that is open holds it"
+
+
+def test_a_name_that_is_cut_says_so(place: Place) -> None:
+    name = "the-longest-name-that-anybody-ever-gave"
+    plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
+    assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        assert "the-longest-name-that-an… " in terminal.shows("the-longest-name")
+
+
 @pytest.fixture(scope="session")
 def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
     """A run that nobody carries, so a screen of it stands still; tests only look at it."""
@@ -145,6 +254,8 @@ def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
             terminal.resize(rows, cols)
             keys = ("q: leave" if cols == 40 else "q leave",) if rows > 10 else ()
             terminal.shows("4 waiting", "0/4 landed", *keys)
+            # A frame of the size before may have been under way; from now on none is.
+            terminal.grid.wrapped = False
             terminal.press("G")
             shown = terminal.until(lambda t: "▸" in t and "poster" in t, "the chosen is in sight")
             assert not terminal.grid.wrapped, shown

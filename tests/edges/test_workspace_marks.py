@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.edges.repositories import World, a_world, commit, git, landed, started, worked, write
-from yaoki.errors import GitFailed, NotNow
+from yaoki.errors import BranchStrayed, GitFailed, NotNow
+from yaoki.workspace import GitWorkspace
 
 BRANCH = "refs/heads/yaoki/ab12cd34"
 MARK = "refs/yaoki/runs/ab12cd34"
@@ -170,8 +171,51 @@ def test_a_landing_on_its_way_is_not_somebody_elses_doing(world: World) -> None:
     head = world.workspace.head(world.run)
     git(world.repo, "update-ref", BRANCH, git(world.repo, "rev-parse", f"{head}^1").strip())
 
-    assert world.workspace.intact(world.run) == ""
+    assert GitWorkspace(world.repo, world.root).intact(world.run) == ""
     assert world.workspace.lacks(world.run, [head]) == (head,), "a merge still refuses it"
+
+
+@pytest.mark.spec("0.2", "8.6")
+def test_who_saw_a_landing_or_is_told_of_it_notices_that_it_was_taken_off(world: World) -> None:
+    """By one landing, which looks like a kill between mark and branch; or with the mark."""
+    head = world.workspace.head(world.run)
+    before = git(world.repo, "rev-parse", f"{head}^1").strip()
+    fresh = GitWorkspace(world.repo, world.root)
+    said: list[str] = []
+    for refs in ((BRANCH,), (BRANCH, MARK)):
+        for ref in refs:
+            git(world.repo, "update-ref", ref, before)
+        said += [world.workspace.intact(world.run)]
+        with pytest.raises(BranchStrayed, match="lacks commits that yaoki landed") as strayed:
+            fresh.refuse_strayed(world.run, [head])
+        for command in strayed.value.hint.split(" && "):
+            git(world.repo, *command.removeprefix("git ").split())
+        assert both(world) == {head}
+
+    assert (
+        said
+        == [
+            f"{world.run.branch} lacks commits that yaoki landed: 2 commits, "
+            "first 'task1: attempt 1'"
+        ]
+        * 2
+    )
+    assert world.workspace.intact(world.run) == ""
+
+
+@pytest.mark.spec("0.2", "3.4")
+def test_nothing_lands_on_a_branch_from_which_a_landing_was_taken(world: World) -> None:
+    """Proven before the other landed, it would be expected right where the branch now is."""
+    early = worked(world, world.task(2), lambda at: write(at, two="2"))
+    found = world.workspace.candidate(world.run, early)
+    for n in (3, 4):
+        landed(world, world.task(n), lambda at, n=n: write(at, **{f"f{n}": "x"}))  # type: ignore[misc]
+    git(world.repo, "update-ref", BRANCH, found.onto)
+
+    with pytest.raises(BranchStrayed):
+        GitWorkspace(world.repo, world.root).land(world.run, found.commit, found.onto)
+
+    assert world.refs()[BRANCH] == found.onto
 
 
 @pytest.mark.spec("0.2", "8.6")

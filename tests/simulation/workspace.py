@@ -68,7 +68,8 @@ class DictLines:
         at = self.head(run)
         while at != run.base:
             commit = self.world.commits[at]
-            steps.append(LandedStep(TaskId("" if commit.undo else commit.task), at))
+            task = TaskId("" if commit.undo else commit.task)
+            steps.append(LandedStep(task, at, commit.undo))
             at = commit.parents[0]
         return tuple(reversed(steps))
 
@@ -121,6 +122,11 @@ class DictLines:
     def intact(self, run: Run) -> str:
         return ""
 
+    def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
+        """Nobody else is here; what landed must be there all the same."""
+        lost = [commit for commit in landed if commit not in self.world.ancestors(self.head(run))]
+        assert not lost, f"{run.branch} lacks {lost}"
+
     def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged:
         raise AssertionError("nobody merges here")
 
@@ -143,7 +149,7 @@ class DictWorkspace(DictLines):
         base = head if fresh else world.common(world.heads[name], head)
         return Place(Path("/w") / name, base, "", fresh)
 
-    def snapshot(self, task: Task, attempt: int) -> str:
+    def snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         self.touch("snapshot")
         return f"{task.id}-{attempt}"
 
@@ -157,7 +163,7 @@ class DictWorkspace(DictLines):
         self.touch("kept")
         head = world.heads[name]
         tree = repr(sorted(world.tree(head).items()))
-        return Kept(head, tree, (name,) if head != task.work.base else (), 0, 1)
+        return Kept(head, tree, (name,) if head != task.work.base else ())
 
     def candidate(self, run: Run, task: Task) -> Candidate:
         self.touch("candidate")
@@ -200,7 +206,7 @@ class DictWorkspace(DictLines):
         world.worktrees[name] = dict(world.tree(world.heads[name]))
         return True
 
-    def release(self, task: Task) -> None:
+    def release(self, task: Task, *, elsewhere: bool = False) -> None:
         self.touch("release")
         self.world.worktrees.pop(task.id, None)
         self.touch("released")
@@ -225,7 +231,7 @@ class DictWorkspace(DictLines):
     def checkout(self) -> Mapping[str, str]:
         return {}
 
-    def guards(self) -> Mapping[str, str]:
+    def guards(self, task_id: str = "") -> Mapping[str, str]:
         return {}
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:

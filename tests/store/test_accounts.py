@@ -118,3 +118,35 @@ def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: Han
     store.expire(lambda _: True, counted=False)
 
     assert len([t for t in store.claim("w:2", LEASE, 9) if t.agent != FREE]) == 1
+
+
+@pytest.mark.spec("5.4")
+@pytest.mark.parametrize("limit", ["", "overloaded"])
+def test_whoever_began_before_the_limit_does_not_end_the_wait(
+    store: SqlStore, clock: HandClock, limit: str
+) -> None:
+    submit(store)
+    first, second = store.claim("w:1", LEASE, 2)
+    limited(store, first, clock, timedelta(seconds=50))
+
+    finish(store, second, AgentExit(code=0, limit=limit))
+
+    assert [a.name for a in store.accounts()] == ["shared"]
+    clock.advance(timedelta(seconds=49))
+    assert names(store.claim("w:2", LEASE, 9)) == ["other"]
+
+
+@pytest.mark.spec("5.4", "3.7")
+def test_a_probe_that_never_asked_the_service_is_followed_by_another(
+    store: SqlStore, clock: HandClock
+) -> None:
+    """The agent could not go on with its conversation: that says nothing of the account."""
+    submit(store)
+    (first,) = store.claim("w:1", LEASE, 1)
+    limited(store, first, clock, timedelta(seconds=7))
+    clock.advance(timedelta(seconds=7))
+    probe = next(t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE)
+
+    finish(store, probe, AgentExit(code=42, limit="session"))
+
+    assert [a.name for a in store.accounts()] == ["shared"]

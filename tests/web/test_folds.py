@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.model import RunId, State, TaskId
-from yaoki.ports import Entry, Row
-from yaoki.views import TaskView
+from yaoki.core.graph import downstream
+from yaoki.core.model import TaskId
+from yaoki.ports import Entry
+from yaoki.views.shape import Shape
 from yaoki.web import folds
 from yaoki.web.folds import Burndown, Folds, Point, Reliability, thinned
 from yaoki.web.logs import piece
 from yaoki.web.passes import ACT, COOKIE, LINK, LOOK, Passes, open_passes
-from yaoki.web.place import Place, host_name, loopback
-from yaoki.web.runs import layers
+from yaoki.web.place import Place, bind, host_name, loopback
 from yaoki.web.timeline import life_document, life_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -98,9 +99,9 @@ def test_a_fold_goes_on_where_it_stopped_and_says_when_it_has_not_seen_all() -> 
     lines = [entry(n, "TASK_LANDED", n) for n in range(1, size + 1)]
     asked: list[int] = []
 
-    def read(_: tuple[str, ...], after: int, limit: int) -> Sequence[Entry]:
+    def read(_: tuple[str, ...], after: int, before: int, limit: int) -> Sequence[Entry]:
         asked.append(after)
-        return lines[after : after + limit]
+        return lines[after : min(after + limit, before - 1)]
 
     held = Folds(Burndown(), read)
     _, complete, cursor = held.look(size)
@@ -108,8 +109,28 @@ def test_a_fold_goes_on_where_it_stopped_and_says_when_it_has_not_seen_all() -> 
 
     assert (complete, cursor) == (False, folds.ENTRIES_PER_LOOK)
     assert (complete_then, cursor_then) == (True, size)
-    assert len(fold.points) == size
     assert asked == sorted(set(asked)), "nothing is read twice"
+    assert len(fold.points) <= folds.POINTS_KEPT, "a chart needs no more, and memory is bounded"
+    assert (fold.points[0].at, fold.points[-1].at) == (at(1), at(size))
+    assert [point.at for point in fold.points] == sorted(point.at for point in fold.points)
+
+
+@pytest.mark.spec("12.5")
+def test_where_events_are_rare_a_fold_looks_a_stretch_at_a_time() -> None:
+    """Nothing of a million lines is of interest: the database goes through some, others go on."""
+    asked: list[int] = []
+
+    def read(_: tuple[str, ...], after: int, before: int, __: int) -> Sequence[Entry]:
+        asked.append(before - after)
+        return []
+
+    held = Folds(Reliability(), read)
+    _, complete, cursor = held.look(1_000_001)
+    _, complete_then, cursor_then = held.look(1_000_001)
+
+    assert (complete, cursor) == (False, 1_000_000)
+    assert (complete_then, cursor_then) == (True, 1_000_001)
+    assert max(asked) == folds.LINES_AT_ONCE + 1
 
 
 @pytest.mark.spec("12.5")
@@ -146,12 +167,14 @@ def test_what_was_survived_is_counted_by_name() -> None:
     assert [line.seq for line in fold.recent] == [1, 2, 3, 4, 5, 6]
 
 
-def view(n: int, needs: Sequence[int]) -> TaskView:
-    row = Row(
-        *(TaskId(f"r-{n}"), RunId("r"), n, f"t{n}", "change", State.WAITING, "PREPARE", 0, 0, ""),
-        *(None, None, 0, True, "", "", False, "", ""),
+def shape(wanted: Sequence[Iterable[int]]) -> Shape:
+    return Shape(
+        {id_of(n): tuple(id_of(need) for need in sorted(needs)) for n, needs in enumerate(wanted)}
     )
-    return TaskView(row, needs=tuple(f"r-{need}" for need in needs))
+
+
+def id_of(n: int) -> TaskId:
+    return TaskId(f"r-{n}")
 
 
 @pytest.mark.spec("12.5")
@@ -160,22 +183,23 @@ def test_every_edge_leads_to_a_higher_layer(wanted: list[set[int]]) -> None:
     """Whatever the order of the tasks, and when needs stand after who needs them."""
     size = len(wanted)
     # Only needs with a higher number: no circles, and always read before they are placed.
-    shown = [view(n, [m for m in sorted(wanted[n]) if n < m < size]) for n in range(size)]
+    drawn = shape([{m for m in wanted[n] if n < m < size} for n in range(size)])
 
-    found = layers(shown)
-
-    assert len(found) == size
-    for task in shown:
-        below = [found[need] for need in task.needs]
-        assert found[task.row.id] == max(below, default=-1) + 1
+    assert len(drawn.layers) == size
+    for task_id, needs in drawn.needs.items():
+        below = [drawn.layers[need] for need in needs]
+        assert drawn.layers[task_id] == max(below, default=-1) + 1
+    for task_id in drawn.needs:
+        assert drawn.below(task_id) == len(downstream(task_id, drawn.needs))
 
 
 @pytest.mark.spec("12.5")
 def test_a_chain_of_ten_thousand_is_laid_out() -> None:
     size = 10_000
-    shown = [view(n, [n + 1] if n + 1 < size else []) for n in range(size)]
+    drawn = shape([[n + 1] if n + 1 < size else [] for n in range(size)])
 
-    assert layers(shown)["r-0"] == size - 1
+    assert drawn.layers[id_of(0)] == size - 1
+    assert drawn.below(id_of(size - 1)) == size - 1
 
 
 # ------------------------------------------------------------------ logs, passes, places
@@ -256,3 +280,13 @@ def test_hosts_are_told_apart() -> None:
     assert not everywhere.answers_to("evil.example")
     assert all(map(loopback, ("localhost", "127.0.0.1", "127.9.9.9", "::1")))
     assert not any(map(loopback, ("0.0.0.0", "::", "10.0.0.1", "build.example")))
+
+
+@pytest.mark.spec("12.5")
+def test_an_answer_does_not_wait_for_the_browser_to_acknowledge_its_beginning() -> None:
+    """The loop sends at once only what it knows to be TCP; else each answer takes 40 ms longer."""
+    made = bind(any_port=True)
+    try:
+        assert made.socket.proto == socket.IPPROTO_TCP
+    finally:
+        made.socket.close()

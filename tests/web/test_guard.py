@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http.client import HTTPConnection
 
 import pytest
@@ -177,7 +178,7 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, ru
     stranger = Client(served.port)
     page, view = stranger.ask("GET", "/"), stranger.ask("GET", f"/runs/{run_id}")
 
-    again = stranger.ask("GET", "/static/index.html", If_None_Match=page.headers["etag"])
+    again = stranger.ask("GET", "/", If_None_Match=page.headers["etag"])
     outside = [
         stranger.ask("GET", path)
         for path in ("/static/../desk.py", "/static/%2e%2e/desk.py", "/static//etc/passwd")
@@ -189,6 +190,31 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, ru
     assert {answer.status for answer in outside} <= {404, 200}
     assert all(b"import" not in answer.body[:200] for answer in outside)
     assert run_id.encode() not in page.body
+
+
+@pytest.mark.spec("12.5")
+def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same(
+    served: Served,
+) -> None:
+    """Their address names what they hold, so a second visit asks for none of them."""
+    stranger = Client(served.port)
+    page = stranger.ask("GET", "/").body.decode()
+    named = re.findall(r'"(/static/[^"]+)"', page)
+
+    answers = [stranger.ask("GET", path) for path in named]
+    plain = stranger.ask("GET", "/static/main.js")
+    tags = f'"other", {plain.headers["etag"]}'
+    known = stranger.ask("GET", "/static/main.js", If_None_Match=tags)
+    old = stranger.ask("GET", "/static/0123456789abcdef/main.js")
+
+    assert len(named) > 40
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.headers["cache-control"] for answer in answers} == {
+        "public, max-age=31536000, immutable"
+    }
+    assert (plain.headers["cache-control"], known.status, known.body) == ("no-cache", 304, b"")
+    assert plain.headers["content-type"].startswith("text/javascript")
+    assert (old.status, old.headers["cache-control"]) == (404, "no-store")
 
 
 def test_it_listens_on_this_machine_alone_unless_told(place: Place) -> None:

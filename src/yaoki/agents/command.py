@@ -114,7 +114,7 @@ class CommandAgent:
             limit=limit,
             retry_safe=result.retry_safe,
             # A conversation that is gone has no name to come back to.
-            session="" if limit == "session" else told.session,
+            session="" if limit == "session" else self._conversation(folder, told),
             start_error=look.start_error,
             start_fault=_our_fault(look),
             failed=result.status == "failed",
@@ -124,6 +124,9 @@ class CommandAgent:
             tokens=used.tokens,
             turns=used.turns,
         )
+
+    def _conversation(self, folder: Path, told: Told) -> str:
+        return told.session
 
     def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
         if told.finished:
@@ -182,8 +185,9 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
             code="PERMISSION_DENIED",
             hint=f"chmod +x {command}, or name another command for {spec.name!r}",
         )
+    where = "does not exist" if "/" in command else "is not on the PATH"
     raise Fault(
-        f"agent {spec.name!r}: {command!r} is not on the PATH",
+        f"agent {spec.name!r}: {command!r} {where}",
         transient=False,
         code="RESOURCE_NOT_FOUND",
         hint=f"install {command}, or name another command for {spec.name!r}",

@@ -13,11 +13,11 @@ from typing import Any
 
 from yaoki.agents.command import CommandAgent, local_now
 from yaoki.agents.description import Description, Endpoint, placed
-from yaoki.agents.structured import Called, fit, keep_call
+from yaoki.agents.structured import Called, Told, call_of, fit, keep_call
 from yaoki.agents.usage import NOTHING, told_so_far
-from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.core.model import AgentSpec
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Order
+from yaoki.ports import Launch, Order
 
 OPTIONS = ("program", "arguments", "base_url")
 # What a plan may say of an agent that asks before it acts.
@@ -62,9 +62,12 @@ class KnownAgent(CommandAgent):
         full = self.filled(order.agent, order.session)
         return self._launch(replace(order, agent=full), order.agent.pass_env)
 
-    def read(self, folder: Path, look: Look) -> AgentExit:
-        exit_ = super().read(folder, look)
-        return exit_ if self.description.resumes else replace(exit_, session="")
+    def _conversation(self, folder: Path, told: Told) -> str:
+        """What can be gone on with.  A first turn without an answer begins again, told everything:
+        nothing is lost with it, and not every agent keeps it.
+        """
+        begun = told.answered or told.finished or bool(call_of(folder).session)
+        return told.session if begun and self.description.resumes else ""
 
     def _note(self, order: Order) -> None:
         usage, before = self.description.usage, NOTHING

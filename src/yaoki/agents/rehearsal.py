@@ -5,6 +5,8 @@ Its claims are held against the files it left, as everywhere.
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -21,6 +23,9 @@ SECOND = (
     "Add a second line to the file you have just made: the same word in capital letters. Then stop."
 )
 POLL = timedelta(milliseconds=100)
+# A line that only repeats how it ended.
+CODE = re.compile(r"exit code \d+$")
+KEY = re.compile(r"_(?:API_KEY|TOKEN)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,12 @@ class Rehearsal:
         try:
             self._agent.preflight(self._spec)
         except Fault as fault:
-            yield Seen("program", False, fault.sentence, fault.hint)
+            yield Seen("program", False, fault.sentence, self._instead() or fault.hint)
             return
         yield Seen("program", True, self._agent.filled(self._spec).command[0])
         order = self._order(worktree, folder / "1", limit)
         first = self._attempt(order)
-        wrote = _held(self._lines(worktree) == [WORD], "work", f"it wrote {FILE}", first)
+        wrote = self._held(self._lines(worktree) == [WORD], "work", f"it wrote {FILE}", first)
         yield wrote
         if not wrote.ok:
             return
@@ -63,7 +68,32 @@ class Rehearsal:
         again = replace(order, folder=folder / "2", prompt=SECOND, session=first.session)
         second = self._attempt(again)
         went_on = self._lines(worktree) == [WORD, WORD.upper()]
-        yield _held(went_on, "resume", f"it went on with {first.session}", second)
+        yield self._held(went_on, "resume", f"it went on with {first.session}", second)
+
+    def _instead(self) -> str:
+        """How the program is come by if it is not there; of one named by hand nobody knows."""
+        about, given = self._agent.description, str(self._spec.options.get("program", ""))
+        if shutil.which(given or about.program):
+            return ""
+        named = "name the program: --program FILE"
+        return f"{about.install}, or {named}" if about.program and not given else named
+
+    def _held(self, done: bool, name: str, words: str, exit_: AgentExit) -> Seen:
+        """The files decide; the exit says why not."""
+        if done:
+            return Seen(name, True, f"{words} in {exit_.seconds:.0f} s")
+        said = [line for line in exit_.error.splitlines() if line.strip() and not CODE.match(line)]
+        ended = exit_.limit or exit_.ended_by or f"exit code {exit_.code}"
+        why = f"it did not ({ended}){': ' + said[-1].strip() if said else ''}"
+        return Seen(name, False, why, self._remedy(exit_))
+
+    def _remedy(self, exit_: AgentExit) -> str:
+        about = self._agent.description
+        if exit_.limit == "auth":
+            keys = [name for name in about.pass_env if KEY.search(name)]
+            either = f", or set {' or '.join(keys)}" if keys else ""
+            return f"log in: start {about.program} once by yourself{either}"
+        return _REMEDIES.get(exit_.limit) or _REMEDIES.get(exit_.ended_by, "read the logs")
 
     def _order(self, worktree: Path, folder: Path, limit: timedelta) -> Order:
         return Order(
@@ -97,16 +127,6 @@ class Rehearsal:
         return file.read_text(encoding="utf-8", errors="replace")[:1000].split()
 
 
-def _held(done: bool, name: str, words: str, exit_: AgentExit) -> Seen:
-    """The files decide; the exit says why not."""
-    if done:
-        return Seen(name, True, f"{words} in {exit_.seconds:.0f} s")
-    said = exit_.error.strip().splitlines()
-    ended = exit_.limit or exit_.ended_by or f"exit code {exit_.code}"
-    why = f"it did not ({ended}){': ' + said[-1] if said else ''}"
-    return Seen(name, False, why, _REMEDIES.get(exit_.limit, "read the logs"))
-
-
 def _used(exit_: AgentExit) -> str:
     cost = "cost unknown" if exit_.cost is None else f"{exit_.cost:.4f} US dollars"
     tokens = "tokens unknown" if exit_.tokens is None else f"{exit_.tokens} tokens"
@@ -115,7 +135,9 @@ def _used(exit_: AgentExit) -> str:
 
 
 _REMEDIES = {
-    "auth": "log in with the agent's own program, or set its key; yaoki agents show names it",
+    "overloaded": "its service is away or out of reach: look at your network, or --base-url",
+    "deadline": "it needs longer, or waits for something: --seconds",
+    "waiting": "it waits for its service: try again later",
     "rate": "its account is at a limit: try again later",
     "money": "its account has no credit left",
     "notfound": "name a model that the account has: --model",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.agents.logs import read_regular
+from yaoki.core.display import sound
 
 RESULT = "result.json"
 BYTES_MAX = 64 * 1024
@@ -61,7 +62,7 @@ def _checked(note: Mapping[str, Any]) -> Result:
 
 def _text(note: Mapping[str, Any], key: str) -> str:
     value = note.get(key)
-    return value[:TEXT_MAX].strip() if isinstance(value, str) else ""
+    return sound(value[:TEXT_MAX]).strip() if isinstance(value, str) else ""
 
 
 def _wait(note: Mapping[str, Any]) -> timedelta | None:

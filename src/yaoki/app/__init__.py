@@ -64,6 +64,8 @@ class App(Gate):
             mask=lambda text: mask(text, known),
             archived=self._archived,
             released=self.resources.free,
+            host=self.workspace.host(machine_id()),
+            end=lambda task: self.stages.end_leftovers(task),
         )
 
     def _archived(self, text: str) -> str:
@@ -190,14 +192,19 @@ class App(Gate):
         run: str = "",
         background: Daemon | None = None,
         asked: Callable[[Stop], None] = lambda _: None,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
-        """Carry every open run, and those that come, until a signal asks to stop."""
+        """Carry every open run, and those that come, until a signal asks to stop.
+
+        From when `begun` is called a signal does ask, and no longer just ends the process.
+        """
         from yaoki.app.serving import OpenRuns
 
-        self.back_up()
-        self.expire_snapshots()
         pool = self.pool(slots, tags=tags, run=run, background=background)
         _obey_signals(pool.stop, asked, self.store.database.hurry)
+        begun()
+        self.back_up()
+        self.expire_snapshots()
         runs = OpenRuns(self, run, warn)
         if background is not None:
             background.ready(slots=slots, tags=list(self.tags(tags)))
@@ -229,10 +236,13 @@ class App(Gate):
                     self.store.note(run_id, "WARNING", {"message": words})
 
     def catch_up(self) -> None:
-        """What is owed to the remote, in a quiet moment; it is owed still when that fails."""
+        """In a quiet moment: worktrees that nobody needs, and what is owed to the remote; what
+        fails is found again.
+        """
         try:
+            self.control.sweep_again()
             self.workspace.catch_up()
-        except WorkspaceError as failed:
+        except (StoreError, WorkspaceError) as failed:
             if failed.sentence != self._behind_warning:
                 self._behind_warning = failed.sentence
                 warn(failed.sentence)
@@ -246,7 +256,7 @@ class App(Gate):
                 worker.carry(task, Hold(lambda: "cancel"))
 
     def expire_snapshots(self) -> list[str]:
-        """Old ones go; those of tasks that are not over are needed."""
+        """Old ones go; those of tasks that are not over, or not known here, are needed."""
         hours = timedelta(hours=self.settings.recovery.snapshot_retention_hours)
         until = self.clock.now() - hours
         needed = {
@@ -260,7 +270,8 @@ class App(Gate):
         try:
             return not self.store.task(task_id).state.final
         except Unknown:
-            return False
+            # Of another store that serves this clone as well: not ours to throw away.
+            return True
 
     def traced(self) -> AbstractContextManager[None]:
         """The trace is sent beside the work, where the environment names a collector."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,12 @@ class GitHere:
         self._git = Git(common_dir)
         self._refs = Refs(self._git)
 
+    @property
+    def version(self) -> str:
+        """Of the git that is asked here; empty where it says something else."""
+        found = re.search(r"\d+(?:\.\d+)+", self._git.text("version"))
+        return found[0] if found else ""
+
     def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
         found = self._refs.commits(*commits) if commits else []
         return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
@@ -37,6 +44,10 @@ class GitHere:
 
     def reachable(self, base: str, head: str) -> frozenset[str]:
         return frozenset(self._git.text("rev-list", f"{base}..{head}", "--").split())
+
+    def checked_out(self, branch: str) -> Path | None:
+        """Where somebody works on the branch: nobody else may move it."""
+        return next(iter(self._refs.checked_out(f"refs/heads/{branch}")), None)
 
     def holding(self, commit: str, ref: str) -> list[str]:
         if not ref:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.errors import NotNow, Unknown
-from yaoki.store import totals
+from yaoki.app.facts import GitHere
+from yaoki.engine.branches import BRANCH, landed_on
+from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
+from yaoki.store import changes, totals
 from yaoki.system import holder_dead, machine_id
 from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Question, Run, Task, TaskId
-    from yaoki.ports import Entry, Row
+    from yaoki.ports import Entry, Row, Seen
     from yaoki.store.totals import Weight
 
 QUESTIONS_MAX = 1000
@@ -28,22 +31,74 @@ BYTES_SHOWN = 1 << 20
 FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
 
 
-def look(app: App, run: Run) -> RunView:
-    """The run as it stands now."""
+def look(app: App, run: Run, *, branch: bool = False) -> RunView:
+    """The run as it stands now; `branch` also looks whether its branch holds what landed."""
     rows = app.store.rows(run.id)
+    there = on_branch(app, run, rows) if branch or run.paused.startswith(BRANCH) else {}
+    return seen(app, run, rows, app.store.needs(run.id), questions(app, rows), there)
+
+
+def seen(
+    app: App,
+    run: Run,
+    rows: Sequence[Row],
+    needs: Mapping[TaskId, Sequence[TaskId]],
+    asked: Mapping[TaskId, Question],
+    there: Mapping[TaskId, bool],
+) -> RunView:
+    """The run with these rows, and with what stands beside them in the store; `there` says of what
+    landed whether the branch holds it.
+    """
     live, now = app.workers(), app.store.clock.now()
     return run_view(
         run,
         rows,
-        app.store.needs(run.id),
+        needs,
         resting=app.store.resting(run.id),
-        questions=questions(app, rows),
-        worker=at_work(rows, now)
-        or any(run.id in (seen.worker.runs or (run.id,)) for seen in live),
+        questions=asked,
+        worker=at_work(rows, now) or _served(run, live),
         limits={account.name: account.until for account in app.store.accounts()},
         lacks=lambda row: lacking(row, live, now),
         spent=app.store.spent(run.id),
+        on_branch=there,
+        taking=lambda: taking(app, run),
     )
+
+
+def carried(app: App, run: Run) -> bool:
+    """Is anybody at it?  Only what is at work is read, however many tasks there are."""
+    rows = changes.rows_again(app.store.database, run.id, ())
+    return at_work(rows, app.store.clock.now()) or _served(run, app.workers())
+
+
+def _served(run: Run, live: Sequence[Seen]) -> bool:
+    return any(run.id in (one.worker.runs or (run.id,)) for one in live)
+
+
+def on_branch(app: App, run: Run, rows: Sequence[Row]) -> dict[TaskId, bool]:
+    """Nothing where git cannot say; a merged run's branch is its user's to do as they like."""
+    landed = landed_on(rows)
+    if run.merged or not landed:
+        return {}
+    try:
+        lost = set(app.workspace.lacks(run, [row.landed for row in landed]))
+    except WorkspaceError:
+        return {}
+    return {row.id: row.landed not in lost for row in landed}
+
+
+def taking(app: App, run: Run) -> str:
+    """What brings the work into the base branch here; empty where `yaoki merge` does, which never
+    moves a branch that is checked out.
+    """
+    try:
+        place = GitHere(app.repository.common_dir).checked_out(run.base_branch)
+    except GitFailed:
+        return ""
+    if place is None:
+        return ""
+    there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
+    return f"git {there}merge {run.branch}"
 
 
 def head(app: App, run: Run) -> RunView:

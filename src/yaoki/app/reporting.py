@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from yaoki.app.facts import GitHere
 from yaoki.app.looking import look
 from yaoki.core.display import plain
 from yaoki.core.redact import mask, secret_values
-from yaoki.errors import GitFailed
+from yaoki.errors import BranchStrayed, GitFailed, RemoteAway
 from yaoki.views.report import (
     Branch,
     Held,
@@ -49,14 +50,22 @@ def made_report(app: App, run: Run) -> Report:
         Stored(app.home),
         app.clock.now(),
         f"yaoki {__version__}",
+        made_with=_tools(GitHere(app.repository.common_dir)),
         kept=[work for work in app.workspace.saved() if work.task_id.startswith(f"{run.id}-")],
         held=lambda task_id: _held(app, task_id),
         # Names and commands come again and again.
         clean=cache(lambda text: _shown(text, secrets)),
-        warnings=[words for words in (app.workspace.intact(run),) if words],
+        warnings=_warned(app, run),
     )
     made = report_document(given)
     return {**made, "receipt": make(made, branch) if _provable(made, branch) else None}
+
+
+def _tools(git: GitHere) -> dict[str, str]:
+    """What this report is made with; what the machines of the run had, nobody kept."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    known = {"yaoki": __version__, "git": git.version, "Python": python}
+    return {name: version for name, version in known.items() if version}
 
 
 def _shown(text: str, secrets: Sequence[str]) -> str:
@@ -90,13 +99,22 @@ def _branch(app: App, view: RunView) -> Branch:
     try:
         return look_at(git, run.base, app.workspace.head(run), landed)
     except GitFailed as failed:
-        return Branch(why=failed.sentence)
+        return Branch(why=failed.sentence, gone=isinstance(failed, BranchStrayed))
+
+
+def _warned(app: App, run: Run) -> list[str]:
+    """That somebody else moved the branch; of a remote that is away the branch itself tells."""
+    try:
+        words = app.workspace.intact(run)
+    except RemoteAway:
+        return []
+    return [words] if words else []
 
 
 def _provable(made: Report, branch: Branch) -> bool:
     """A receipt names only commits that are there."""
     proofs = [task["proof"] for task in made["tasks"] if task["proof"]]
-    ends = branch.head and branch.trees.get(made["run"]["base"])
+    ends = branch.head and branch.trees.get(made["run"]["base"]) and not made["numbers"]["lost"]
     return bool(ends) and all(p["tree"] and p["commit"] in branch.inside for p in proofs)
 
 

@@ -88,9 +88,11 @@ class OpenRuns:
             self._warn(words)
 
     def _begun(self, run_id: RunId) -> None:
-        """What finished tasks left behind, once per run; a failure only warns."""
+        """Its branch and what finished tasks left behind, once per run; a failure only warns."""
         try:
-            self._app.control.sweep(self._app.store.run(run_id))
+            run = self._app.store.run(run_id)
+            self._app.control.look_after(run)
+            self._app.control.sweep(run)
         except YaokiError as failed:
             self._app.store.note(run_id, "WARNING", {"message": failed.sentence})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.app.remedies import here, no_toolchain, other_python, own_python
 from yaoki.config.finding import Found, State, Tree, Tried, is_wanted
 from yaoki.config.finding.tree import TEXT_BYTES_MAX
 from yaoki.core.display import one_line, plain
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 # All checks and set-up commands together; what comes later is told as not tried.
 TOTAL = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
+# Of unittest and pytest; others say it for each of many packages.
+_NO_TESTS = re.compile(r"^(?:Ran 0 tests in|NO TESTS RAN|no tests ran in)", re.MULTILINE)
 OVER = "not tried: the time for all of them was over"
 
 
@@ -117,7 +121,7 @@ class Bench:
             return Tried(found, State.BROKEN, why, next=remedy)
         if not self._there(found):
             words = f"{found.program} is not installed"
-            return Tried(found, State.MISSING, words, next=found.install)
+            return Tried(found, State.MISSING, words, next=here(found.install))
         return _judged(found, self.finding(_spec(found)), self.timeout)
 
     def finding(self, spec: CheckSpec) -> Finding:
@@ -142,7 +146,7 @@ class Bench:
     def _prepare(self, found: Found) -> tuple[str, str]:
         command = " ".join(found.setup)
         if shutil.which(found.setup[0]) is None:
-            return f"{found.setup[0]} is not installed", found.setup_install
+            return f"{found.setup[0]} is not installed", here(found.setup_install)
         env = allowed(os.environ, (*BASIC, "VIRTUAL_ENV"))
         try:
             cwd = self.place / found.setup_cwd
@@ -171,20 +175,40 @@ def _spec(found: Found) -> CheckSpec:
 def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
     words = one_line(finding.message, WORDS_CHARS_MAX)
     match finding.outcome:
+        case Outcome.PASSED | Outcome.FAILED if found.kind == "tests" and _ran_none(finding):
+            words = "it ran no tests, and so it proves nothing"
+            return Tried(found, State.EMPTY, words, next="write a test and commit it")
         case Outcome.PASSED:
             count = finding.params.get("testCount")
-            return Tried(found, State.GREEN, f"{count} tests" if count else "")
+            return Tried(found, State.GREEN, _counted(count, "test") if count else "")
+        case Outcome.FAILED if remedy := no_toolchain(f"{finding.message}\n{finding.output}"):
+            return Tried(found, State.MISSING, words, next=remedy)
         case Outcome.FAILED if was_cut_off(finding):
             said = f"did not end within {timeout.total_seconds():g} s and was cut off"
             return Tried(found, State.CUT_OFF, said, next="yaoki init --seconds 900 --dry-run")
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
-            counted = f"{number} failure{'s' if number != 1 else ''}: " if number else ""
+            counted = f"{_counted(number, 'failure')}: " if number else ""
             return Tried(found, State.RED, f"red at the base: {counted}{words}", number)
         case _:
             missing = finding.message.startswith(("a tool is missing", "exit code 127"))
             state = State.MISSING if missing else State.BROKEN
-            return Tried(found, state, words, next=found.remedy if missing else "")
+            return Tried(found, state, words, next=_remedy(found) if missing else "")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'s' if number != 1 else ''}"
+
+
+def _ran_none(finding: Finding) -> bool:
+    return finding.params.get("testCount") == 0 or bool(_NO_TESTS.search(finding.output))
+
+
+def _remedy(found: Found) -> str:
+    """Nothing is installed into the environment that yaoki itself lives in."""
+    if found.program == "python" and own_python():
+        return other_python()
+    return here(found.remedy)
 
 
 def was_cut_off(finding: Finding) -> bool:

@@ -49,7 +49,9 @@ class Checks:
         facts: Mapping[str, Any],
         stop: Callable[[], bool],
     ) -> Finding:
-        runner = Runner(self._processes, self._lease, folder.absolute(), self._environ, stop)
+        handed = facts.get("handed", ())
+        place = folder.absolute()
+        runner = Runner(self._processes, self._lease, place, self._environ, stop, handed)
         try:
             return _weighed(self._look(spec, worktree.absolute(), runner, facts))
         except OSError as fault:

@@ -29,7 +29,8 @@ from yaoki.checks.unable import full, missing_tool, no_space
 from yaoki.core.classify import UNFIT
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding
-from yaoki.core.redact import mask, secret_values
+from yaoki.core.redact import mask
+from yaoki.core.settings import PATTERNS
 from yaoki.ports import Launch
 
 OUTPUT_BYTES_MAX = 256 << 20
@@ -55,7 +56,7 @@ class Case:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return (*secret_values(self.runner.environ), *secret_values(self.spec.env))
+        return self.runner.secrets(self.spec.env)
 
 
 def check_command(
@@ -114,6 +115,7 @@ def _launch(
         deadline=spec.timeout,
         lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
+        secrets=runner.told(env),
     )
 
 
@@ -277,11 +279,19 @@ def _failed(case: Case, words: str, reading: Reading | None = None) -> Finding:
     params = {**_params(case, reading), **_counts(case, reading)}
     seen = {**_seen(case), "params": params, "fault": reading.fault}
     if reading.failures:
-        told = f"{words}; {reading.message}".removeprefix("; ")
+        told = f"{words}; {_told(case.spec, reading)}".removeprefix("; ")
         return failed(case.spec, told, reading.pattern, items=reading.items, **seen)
     last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
     unread_ = " (its output was not understood)" if case.spec.pattern in NAMING and last else ""
     return failed(case.spec, f"{words}{unread_}: {last}" if last else words, **seen)
+
+
+def _told(spec: CheckSpec, reading: Reading) -> str:
+    """A failure that the plan names by itself only looks like one that the reader knows."""
+    if spec.pattern in ("", *PATTERNS):
+        return reading.message
+    many = f"{reading.failures} failure{'' if reading.failures == 1 else 's'}"
+    return f"{many} of {spec.name}: {reading.message.partition(': ')[2]}"
 
 
 def _params(case: Case, reading: Reading) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from yaoki.checks.told import bounded, broken, failed, passed
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Item
-from yaoki.core.redact import mask, secret_values
+from yaoki.core.redact import mask
 from yaoki.core.wire import to_data
 from yaoki.ports import Launch
 from yaoki.system import write_atomically
@@ -40,7 +40,7 @@ def check_entry(
     write_atomically(folder / REQUEST, json.dumps(request).encode())
     own = facts.get("environment", {})
     ran = runner.run(folder, _launch(spec, worktree, runner, folder, own))
-    secrets = (*secret_values(runner.environ), *secret_values(spec.env))
+    secrets = runner.secrets(spec.env)
     seen = {
         "exit_code": ran.look.code,
         "output": shown(folder, secrets),
@@ -71,6 +71,7 @@ def _launch(
         deadline=spec.timeout,
         lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
+        secrets=runner.told(env),
     )
 
 

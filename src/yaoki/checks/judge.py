@@ -27,7 +27,7 @@ from yaoki.core.model import (
     OnFailure,
     TaskId,
 )
-from yaoki.core.redact import mask, mask_values, secret_values
+from yaoki.core.redact import mask, mask_values
 from yaoki.ports import Agent, Order
 
 FindAgent = Callable[[str], Agent]
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return (*secret_values(self.runner.environ), *secret_values(self.called.env))
+        return self.runner.secrets(self.called.env)
 
 
 def check_judge(
@@ -116,7 +116,9 @@ def _asked(case: Case, folder: Path, number: int, defect: str) -> Ran:
         output_bytes_max=OUTPUT_BYTES_MAX,
         environment=own,
     )
-    return case.runner.run(folder, case.agent.launch(order))
+    launch = case.agent.launch(order)
+    told = case.runner.told(case.called.env)
+    return case.runner.run(folder, replace(launch, secrets=(*launch.secrets, *told)))
 
 
 # ------------------------------------------------------------------ what came of it

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.checks.told import TRY_LATER
+from yaoki.core.environment import allowed
+from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look, Processes
 from yaoki.system import SystemClock
@@ -50,9 +52,21 @@ class Runner:
         folder: Path,
         environ: Mapping[str, str],
         stop: Callable[[], bool],
+        handed: Sequence[str] = (),
     ) -> None:
+        """`handed` are the names and globs of variables that the agents of the run are given."""
         self._processes, self._stop = processes, stop
         self.lease, self.folder, self.environ = lease, folder, environ
+        self._handed = tuple(handed)
+
+    def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
+        """What may not be told of our environment, or of these variables of the check's own."""
+        return tuple(v for held in (self.environ, *more) for v in secret_values(held, self._handed))
+
+    def told(self, *more: Mapping[str, str]) -> tuple[str, ...]:
+        """What a check may come to know, so that it is not to stay in what the check leaves."""
+        given = allowed(self.environ, self._handed)
+        return tuple(v for held in (given, *more) for v in secret_values(held, self._handed))
 
     def fresh(self, suffix: str = "") -> Path:
         """A folder nothing ran in yet.  What an earlier try left running is ended first."""

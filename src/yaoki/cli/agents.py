@@ -189,18 +189,24 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
         if not as_json:
             _tell(held)
     bad = [held for held in seen if not held.ok]
+    begun = len(seen) > 1
+    if not (bad and begun):
+        shutil.rmtree(place, ignore_errors=True)
     if as_json:
         lines = [
             {"name": held.name, "ok": held.ok, "words": held.words, "next": held.next or None}
             for held in seen
         ]
-        document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": str(place)})
-    elif bad:
+        folder = str(place) if begun else None
+        document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": folder})
+    elif bad and begun:
         next_command(f"ls {place / 'logs'}")
+    elif bad:
+        install = _described(name).install
+        missing = bad[0].next.startswith(install)
+        next_command(install if missing else f"yaoki agents show {name}")
     else:
         next_command(f"put `{name}: {{preset: {name}}}` under agents: of a plan")
-    if not bad:
-        shutil.rmtree(place, ignore_errors=True)
     return 1 if bad else 0
 
 

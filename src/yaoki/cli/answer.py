@@ -9,7 +9,7 @@ import click
 
 from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, say
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA, RunView, TaskView
@@ -86,7 +86,7 @@ def _answer_run(app: App, name: str, choice: str | None, words: str, *, as_json:
         document(told)
         return 0
     if choice is None:
-        say(f"run {run.id} is paused: {line(run.paused)}")
+        say(f"run {run.id} is paused: {line(run.paused, QUESTION_CHARS)}")
         say(f"    yaoki answer {run.id} go")
         say(f"    yaoki answer {run.id} abort")
         return 0

@@ -14,7 +14,7 @@ from yaoki.cli.condition import Line
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, say
-from yaoki.errors import RemoteAway, YaokiError
+from yaoki.errors import GitMissing, RemoteAway, YaokiError
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _examined(where: Path, *, run_checks: bool) -> Iterator[Line]:
         yield Line("repository", False, unfit.sentence, unfit.hint)
         return
     yield Line("repository", True, str(app.repository.top))
+    yield _told("base", lambda: _base(app))
     settings = _told("settings", lambda: _settings(app))
     yield settings
     if not settings.ok:
@@ -112,22 +113,40 @@ def _has_wal_fix(version: tuple[int, ...]) -> bool:
 
 
 def _git(where: Path) -> Line:
+    from yaoki.app.remedies import here
     from yaoki.workspace.git import environment, invoke
     from yaoki.workspace.repository import check_version
 
-    here = where if where.is_dir() else Path.cwd()
-    said = invoke(["version"], cwd=here, env=environment()).out.decode("ascii", "replace")
-    check_version(said)
+    place = where if where.is_dir() else Path.cwd()
+    said = invoke(["version"], cwd=place, env=environment()).out.decode("ascii", "replace")
+    try:
+        check_version(said)
+    except GitMissing as old:
+        return Line("git", False, old.sentence, here("apt install git, or brew install git"))
     return Line("git", True, said.strip().removeprefix("git version "))
 
 
+def _base(app: App) -> Line:
+    """Runs start from a commit; one that cannot be read helps nobody."""
+    from yaoki.app.trying import head
+
+    try:
+        return Line("base", True, f"HEAD is {head(app)[:10]}")
+    except YaokiError:
+        words = "HEAD names no commit that can be read: a branch without commits, or lost objects"
+        return Line("base", False, words, "git fsck")
+
+
 def _settings(app: App) -> Line:
+    from yaoki.config.finding import set_aside
     from yaoki.plan import check_settings
 
     if app.loaded.file is None:
         return Line("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
     check_settings(app.settings)
-    return Line("settings", True, str(app.loaded.file))
+    aside = set_aside(app.loaded.file.read_text(encoding="utf-8"))
+    more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
+    return Line("settings", True, f"{app.loaded.file}{more}")
 
 
 def _worktrees(app: App) -> Line:
@@ -167,6 +186,10 @@ def _remote(app: App) -> Line:
 def _store(app: App) -> Iterator[Line]:
     if app.store_on_server:
         yield from _server(app)
+        return
+    if app.home.exists() and not app.home.is_dir():
+        words = f"{app.home} cannot be made: a file stands in its place"
+        yield Line("store", False, words, f"mv {app.home} {app.home}.old")
         return
     if not app.has_store:
         top = app.repository.top

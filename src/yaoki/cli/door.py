@@ -68,8 +68,8 @@ def opened(
         app.close()
 
 
-def look(app: App, run: Run) -> RunView:
-    """The run as it stands now."""
+def look(app: App, run: Run, *, branch: bool = False) -> RunView:
+    """The run as it stands now; `branch` also looks whether its branch holds what landed."""
     from yaoki.app.looking import look as looked
 
-    return looked(app, run)
+    return looked(app, run, branch=branch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.cli.screens import Screen
 from yaoki.core.status import Status, status
-from yaoki.ports import Entry
+from yaoki.ports import Clock, Entry
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -22,6 +23,7 @@ KEYS_PER_POLL = 4
 PAGE = 1000
 # How long a run may rest before somebody sums it up; past this nobody is there to do it.
 SUMMED_WITHIN = timedelta(seconds=3)
+RESTS = "the run rests, and your answer is awaited: Enter sends it, Escape lets it go"
 
 
 class Following:
@@ -34,16 +36,40 @@ class Following:
         self._after = after
         self._seen = -1
         self.note = ""
+        # Whoever looks was asked to go: nothing that is open holds the end any more.
+        self.leaving = False
 
     def until(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """The last look comes after it was over, so the last entries are shown."""
         try:
-            while not (over() or self._screen.left):
-                self._look()
-                self._rest(wait)
-            self._look()
+            self.follow(over, wait)
         finally:
+            self.close()
+
+    def follow(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        while not (self._ended(over()) or self._screen.left):
+            self._look()
+            self._rest(wait)
+        self._look()
+
+    def _ended(self, over: bool) -> bool:
+        """Somebody who is typing an answer is not cut off."""
+        held = over and self._screen.holds and not self.leaving
+        if held or self.note == RESTS:
+            self.note = RESTS if held else ""
+        return over and not held
+
+    @property
+    def answered(self) -> int:
+        return self._screen.answered
+
+    def close(self) -> None:
+        """A terminal that is gone needs nothing back."""
+        try:
             self._screen.close()
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
 
     def _rest(self, wait: Callable[[float], object]) -> None:
         for _ in range(KEYS_PER_POLL):
@@ -66,14 +92,23 @@ class Following:
 
 
 @contextmanager
-def beside(following: Following) -> Iterator[None]:
-    """Follow in a thread while the caller carries the run."""
+def beside(following: Following, clock: Clock) -> Iterator[None]:
+    """Follow in a thread while the caller carries the run; the screen stays open."""
     over = threading.Event()
     failed: list[BaseException] = []
 
+    def wait(seconds: float) -> None:
+        if over.is_set():
+            clock.sleep(timedelta(seconds=seconds))
+        over.wait(seconds)
+
     def follow() -> None:
         try:
-            following.until(over.is_set, over.wait)
+            following.follow(over.is_set, wait)
+        except OSError as error:
+            # A terminal that was closed is no failure of the run; its signal comes as well.
+            if error.errno != errno.EIO:
+                failed.append(error)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failed.append(error)
 

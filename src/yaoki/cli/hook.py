@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
-from yaoki.errors import NotNow, Unknown
+from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.hooks.state import Choice
 from yaoki.views import SCHEMA
 
@@ -96,7 +97,6 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
 def status(agent: str | None, as_json: bool, repo: Path) -> int:
     """Where the hook is installed, the phase, and how each session stands."""
     from yaoki.app import App
-    from yaoki.hooks.installing import installed
     from yaoki.hooks.known import HOOKED, hooked
     from yaoki.hooks.sessions import standings
 
@@ -104,17 +104,18 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
     try:
         names = [hooked(agent).name] if agent else list(HOOKED)
         places = [place for name in names for place in _targets(app, name)]
-        found = [(place, installed(place)) for place in places]
+        found = [(place, *_looked(place)) for place in places]
         phase, sessions = standings(app) if app.has_store else (None, [])
         files = [
-            {"agent": p.agent.name, "file": str(p.file), "installed": bool(h)} for p, h in found
+            {"agent": p.agent.name, "file": str(p.file), "installed": there, "defect": why or None}
+            for p, there, why in found
         ]
         if as_json:
             told = {"name": phase.name, "subtask": phase.subtask} if phase else None
             listed = [standing_document(one) for one in sessions]
             document({"schema": SCHEMA, "files": files, "phase": told, "sessions": listed})
             return 0
-        rows = [(p.agent.name, "installed" if h else "-", line(str(p.file))) for p, h in found]
+        rows = [(p.agent.name, _THERE[there], line(why or str(p.file))) for p, there, why in found]
         for text in columns(rows):
             say(text)
         if phase and phase.name:
@@ -124,10 +125,23 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
         asking = any(one.session.asked for one in sessions)
         installs = f"yaoki hook install {agent or 'claude-code'}"
         answers = f"yaoki hook answer {'|'.join(Choice)}"
-        next_command(answers if asking else "" if any(h for _, h in found) else installs)
+        next_command(answers if asking else "" if any(h for _, h, _ in found) else installs)
         return 0
     finally:
         app.close()
+
+
+_THERE = {True: "installed", False: "-", None: "?"}
+
+
+def _looked(place: Target) -> tuple[bool | None, str]:
+    """Whether the hook is in this file; of one that cannot be read nobody knows, and it is said."""
+    from yaoki.hooks.installing import installed
+
+    try:
+        return bool(installed(place)), ""
+    except YaokiError as defect:
+        return None, defect.sentence
 
 
 def standing_document(one: Standing) -> dict[str, Any]:
@@ -247,10 +261,10 @@ def _target(app: App, agent: str, *, local: bool, user: bool) -> Target:
 
 def _targets(app: App, agent: str) -> list[Target]:
     from yaoki.hooks.installing import Target
-    from yaoki.hooks.known import hooked
+    from yaoki.hooks.known import hooked, own_file
 
     known, top, notes = hooked(agent), app.repository.top, app.home / "hooks"
-    files = {"project": top / known.project, "user": Path.home() / known.user}
+    files = {"project": top / known.project, "user": own_file(known, os.environ)}
     if known.local:
         files["local"] = top / known.local
     return [Target(known, file, notes / f"{agent}-{kind}.json") for kind, file in files.items()]

@@ -52,9 +52,10 @@ def import_list(
     from yaoki.app import App
     from yaoki.plan.imports import Asked, plan_text, read_list
 
-    limit = App(repo.absolute()).settings.limits.task_text_bytes
+    app = App(repo.absolute())
     name, text = _read(file)
-    made = read_list(text, name, form or "", Asked(tag, parallel, limit))
+    asked = Asked(tag, parallel, app.settings.limits.task_text_bytes)
+    made = read_list(text, name, form or "", asked)
     _refuse(made, skip_unreadable=skip_unreadable)
     plan = plan_text(made, goal)
     if output is not None:
@@ -67,7 +68,9 @@ def import_list(
     else:
         _tell(made, aside=False)
         say(f"{line(str(output))}: {_counted(len(made.items), 'task')} from {line(name)}")
-        next_command(f"yaoki validate {line(str(output))}")
+        # Without settings nobody would do its tasks, and nothing prove them.
+        validate = f"yaoki validate {line(str(output))}"
+        next_command(validate if app.loaded.file else "yaoki init")
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,15 +14,25 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, say
-from yaoki.config.finding import Discovery, Here, State, Tried, find, settings_text
+from yaoki.config.finding import (
+    Discovery,
+    Here,
+    State,
+    Tried,
+    find,
+    renewed,
+    set_aside,
+    settings_text,
+)
 from yaoki.errors import YaokiError
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
-COLOURS = {State.GREEN: "green", State.RED: "red", State.MISSING: "yellow", State.BROKEN: "yellow"}
-SHOWN = {State.MISSING: "cannot run", State.BROKEN: "cannot run"}
+ASIDE = (State.MISSING, State.BROKEN, State.EMPTY)
+COLOURS = {State.GREEN: "green", State.RED: "red", **dict.fromkeys(ASIDE, "yellow")}
+SHOWN = {State.MISSING: "cannot run", State.BROKEN: "cannot run", State.EMPTY: "no tests"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,7 @@ class Look:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@click.option("--again", is_flag=True, help="Look again: add checks that can run now.")
 @click.option("--no-run", is_flag=True, help="Do not run the checks on the base.")
 @click.option(
     "--seconds",
@@ -48,17 +61,21 @@ class Look:
 )
 @json_option
 @repo_option
-def init(dry_run: bool, no_run: bool, seconds: int, as_json: bool, repo: Path) -> int:
+def init(dry_run: bool, again: bool, no_run: bool, seconds: int, as_json: bool, repo: Path) -> int:
     """Find agents and checks, try them, and write a yaoki.toml unless there is one."""
     from yaoki.app import App
+    from yaoki.app.trying import head
 
     app = App(repo.absolute())
     file = app.loaded.file
-    if file is not None and not dry_run:
+    if file is not None and not dry_run and not again:
         return _unchanged(file, as_json=as_json)
+    head(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
     found = _look(app, limit, quiet=as_json)
+    if again and file is not None:
+        return _again(app, found, file, dry_run=dry_run, as_json=as_json)
     if not dry_run and not _written(place, found.text):
         return _unchanged(place, as_json=as_json)
     if as_json:
@@ -77,7 +94,27 @@ def _unchanged(file: Path, *, as_json: bool) -> int:
         document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
     say(f"{line(str(file))}: is there already; unchanged")
-    next_command("yaoki doctor")
+    aside = set_aside(file.read_text(encoding="utf-8"))
+    if aside:
+        say(f"in comments, for they could not run: {line(', '.join(aside))}")
+    next_command("yaoki init --again" if aside else "yaoki doctor")
+    return 0
+
+
+def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -> int:
+    """What can run now and stands in comments, or not at all, is added; the rest stays."""
+    text = file.read_text(encoding="utf-8")
+    made, added = renewed(text, found.tried, app.settings.checks)
+    if added and not dry_run:
+        _replaced(file, made)
+    if as_json:
+        held = _document(found, file, dry_run=dry_run)
+        held = {**held, "made": bool(added) and not dry_run, "added": added}
+        document({**held, "text": made} if dry_run else held)
+        return 0
+    would = "would be added" if dry_run else "added"
+    say(f"{line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}")
+    next_command("yaoki doctor --checks")
     return 0
 
 
@@ -88,6 +125,8 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
     discovery = find(look(app))
     if not quiet:
         say(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
+        for file, why in discovery.unread.items():
+            say(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
     if limit is None:
         tried = [Tried(one, State.NOT_RUN) for one in discovery.checks]
         for one in () if quiet else tried:
@@ -95,13 +134,18 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
     else:
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
         tried = try_found(app, discovery.checks, limit, tell) if discovery.checks else []
+    if not quiet:
+        _warn(tried)
     return Look(agents, discovery, tuple(tried))
 
 
 def _with(discovery: Discovery) -> str:
     """` (Python with uv, Node with npm)`."""
     pairs = dict.fromkeys((one.language, one.manager) for one in discovery.checks)
-    told = ", ".join(f"{language} with {manager}" for language, manager in pairs)
+    told = ", ".join(
+        language if language.lower() == manager else f"{language} with {manager}"
+        for language, manager in pairs
+    )
     return f" ({told})" if told else ""
 
 
@@ -138,11 +182,24 @@ def _show(one: Tried, discovery: Discovery) -> None:
         say(f"  {'':<11}  {'':<{size}}  {line(one.next)}")
 
 
+def _warn(tried: Sequence[Tried]) -> None:
+    """Whoever stands in yaoki's own environment hides the packages of the project."""
+    from yaoki.app.remedies import other_python, own_python
+
+    here = own_python()
+    unable = {State.MISSING, State.BROKEN}
+    if here and any(one.found.program == "python" and one.state in unable for one in tried):
+        words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
+        say(paint(line(words), "yellow"))
+        say(f"  {line(other_python())}")
+
+
 def _tell(found: Look, place: Path) -> None:
     usable = [one.found.name for one in found.tried if one.state.usable]
     others = len(found.tried) - len(usable)
-    aside = f"; {others} that cannot run here stand in comments" if others else ""
-    say(f"{line(str(place))}: made, with checks: {', '.join(usable) or 'none found'}{aside}")
+    none = "none that can run here" if others else "none found"
+    aside = f"; in comments: {others}, and yaoki init --again looks at them again" if others else ""
+    say(f"{line(str(place))}: made, with checks: {line(', '.join(usable)) or none}{aside}")
     next_command("yaoki doctor")
 
 
@@ -158,6 +215,7 @@ def _document(found: Look, place: Path, *, dry_run: bool) -> dict[str, Any]:
         "baseline": _baseline(found.tried),
         "managers": list(found.discovery.managers),
         "left_out": found.discovery.left_out,
+        "unread": [{"file": f, "why": why} for f, why in found.discovery.unread.items()],
         "agents": agents,
     }
     return {**held, "text": found.text} if dry_run else held
@@ -183,15 +241,35 @@ def _baseline(tried: Sequence[Tried]) -> list[dict[str, Any]]:
 
 
 def _written(file: Path, text: str) -> bool:
-    """Never over a file that came meanwhile."""
+    """Never over a file that came meanwhile, and never half of it."""
     try:
         with file.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError:
+                file.unlink()
+                raise
     except FileExistsError:
         return False
     except OSError as error:
-        raise YaokiError(
-            f"{file} cannot be written: {(error.strerror or str(error)).lower()}",
-            hint=f"make {file.parent} writable",
-        ) from error
+        raise _unwritten(file, error) from error
     return True
+
+
+def _replaced(file: Path, text: str) -> None:
+    """The whole of it or nothing."""
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise _unwritten(file, error) from error
+
+
+def _unwritten(file: Path, error: OSError) -> YaokiError:
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    hint = f"free some space: df -h {file.parent}" if full else f"chmod u+w {file.parent}"
+    words = f"{file} cannot be written: {(error.strerror or str(error)).lower()}"
+    return YaokiError(words, hint=hint)

@@ -9,6 +9,10 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+
+from yaoki.ports import Clock
 
 # What a terminal sends for keys without a letter.
 NAMED = {
@@ -18,35 +22,55 @@ NAMED = {
     "\r": "enter", "\n": "enter", "\x7f": "back", "\x08": "back", "\x1b": "escape",
 }  # fmt: skip
 BYTES_MAX = 4096
+# Whoever pressed a key so shortly ago may be pressing the next one while the screen goes.
+LATELY, SETTLED_WITHIN = timedelta(seconds=2), timedelta(seconds=3)
+QUIET_S = 0.5
 
 
 class Keys:
     """Keys of one terminal.  Ctrl-C and its like stay signals."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, clock: Clock) -> None:
+        self._descriptor, self._clock = descriptor, clock
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._before = termios.tcgetattr(descriptor)
+        self._pressed = clock.now() - LATELY
         tty.setcbreak(descriptor, termios.TCSADRAIN)
 
     def read(self) -> list[str]:
         """What was pressed since the last look: characters, and names such as `up`."""
-        if not select.select([self._descriptor], [], [], 0)[0]:
+        if not self._comes(0):
             return []
         try:
             raw = os.read(self._descriptor, BYTES_MAX)
         except OSError:  # the terminal is gone; whoever draws on it finds out
             return []
+        self._pressed = self._clock.now()
         return list(keys_in(self._decoder.decode(raw)))
 
+    def _comes(self, seconds: float) -> bool:
+        return bool(select.select([self._descriptor], [], [], seconds)[0])
+
+    @property
+    def idle(self) -> timedelta:
+        """How long nothing was pressed."""
+        return self._clock.now() - self._pressed
+
     def close(self) -> None:
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+        """What was pressed for us and came too late goes nowhere, least of all to a shell."""
+        until = self._clock.now() + SETTLED_WITHIN
+        # A terminal that was closed meanwhile cannot be given back.
+        with suppress(termios.error):
+            if self.idle < LATELY:
+                while self._clock.now() < until and self._comes(QUIET_S):
+                    termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)
 
 
-def keys_here() -> Keys | None:
+def keys_here(clock: Clock) -> Keys | None:
     """Those of standard input, where it is a terminal."""
     try:
-        return Keys(sys.stdin.fileno()) if sys.stdin.isatty() else None
+        return Keys(sys.stdin.fileno(), clock) if sys.stdin.isatty() else None
     except (OSError, ValueError, termios.error):
         return None
 

@@ -23,8 +23,10 @@ NARROW, WIDE = 70, 100
 LOW = 10
 NAME_CELLS = 28
 BAR_CELLS = 40
-KEYS = "j/k move  w why  l log  d diff  a answer  ? keys  q leave"
-FEW_KEYS = "j k  w l d a  ?: keys  q: leave"
+KEYS = "j/k move  w why  l log  d diff  a answer  ? keys"
+FEW_KEYS = "j k  w l d a  ?: keys"
+# The last of them: who carries the run cannot leave it.
+END = {True: ("  q leave", "  q: leave"), False: ("  Ctrl-C stop", "  ^C: stop")}
 _GROUP = {State.ESCALATED: 0, State.ACTIVE: 1, State.WAITING: 2}
 
 
@@ -59,6 +61,7 @@ class Listing:
         self.names = names_of(view)
         self.ahead = ahead(view, view.run.parallel)
         self.blocked = sum(task.blocked for task in view.tasks)
+        self.landed, self.planned = len(view.landed), len(view.planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,9 @@ class Layout:
     def view(self) -> RunView:
         return self.listing.view
 
-    def lines(self, width: int, height: int, chosen: str, told: str, *, keys: bool) -> list[Text]:
+    def lines(
+        self, width: int, height: int, chosen: str, told: str, *, keys: bool, leave: bool
+    ) -> list[Text]:
         head = [self._title(), self._bar(width)]
         foot = [Text(self._counts(), style="dim")]
         if self.view.status is Status.PAUSED:
@@ -85,7 +90,8 @@ class Layout:
             head.insert(2, Text(self._left(), style="dim"))
         foot += [Text(told, style="yellow")] if told else []
         if keys and height >= LOW:
-            foot.append(Text(KEYS if width >= len(KEYS) else FEW_KEYS, style="dim"))
+            whole, few = KEYS + END[leave][0], FEW_KEYS + END[leave][1]
+            foot.append(Text(whole if width >= len(whole) else few, style="dim"))
         room = max(1, height - len(head) - len(foot))
         return [*head, *self._tasks(width, room, chosen), *foot]
 
@@ -97,9 +103,7 @@ class Layout:
         return head.append(line(self.view.run.goal, 200), style="default")
 
     def _bar(self, width: int) -> Text:
-        counts = self.view.counts
-        done = counts[State.DONE.value]
-        total = len(self.view.tasks) - counts[State.REPLACED.value]
+        done, total = self.listing.landed, self.listing.planned
         cells = max(8, min(BAR_CELLS, width // 2 - 4))
         filled = cells * done // total if total else 0
         full, empty = self.glyphs.bar
@@ -157,7 +161,7 @@ class Layout:
     def _task(self, task: TaskView, width: int, cells: int, chosen: str) -> Text:
         row, style = task.row, COLOURS.get(task.row.state, "")
         mark = self.glyphs.mark if row.id == chosen else " "
-        name = set_cell_size(line(row.name, 60), cells)
+        name = self._cut(line(row.name, 60), cells)
         stands = row.stage if row.state is State.ACTIVE else row.state.value
         if task.blocked:
             stands = "BLOCKED"
@@ -171,6 +175,12 @@ class Layout:
             way = f"{task.next}  " if row.state is State.ESCALATED and width >= WIDE else ""
             detail = f"{stands:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
+
+    def _cut(self, name: str, cells: int) -> str:
+        """As wide as its column; a sign tells that there is more of it."""
+        if cell_len(name) <= cells:
+            return set_cell_size(name, cells)
+        return set_cell_size(name, cells - 1) + "…"
 
     def _words(self, task: TaskView) -> str:
         row = task.row

@@ -10,6 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.render import clean, document, say
+from yaoki.errors import Unknown
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def logs(
     with opened(repo) as app:
         found = app.store.task(app.control.find_task(task, run_name))
         number = attempt or found.attempt
+        if attempt and attempt > found.attempt:
+            raise _never(found, attempt)
         name = "prompt" if prompt else "err" if err else "out"
         file = log_file(app, found, number, name, check)
         text, size = log_tail(file, 0)
@@ -59,6 +62,15 @@ def logs(
         if follow:
             _follow(app, found, number, file, size)
     return 0
+
+
+def _never(task: Task, attempt: int) -> Unknown:
+    """Not the log is missing, the attempt is."""
+    if not task.attempt:
+        words = f"{task.id} has had no attempt yet"
+        return Unknown(words, hint=f"yaoki why {task.id}")
+    words = f"{task.id} has no attempt {attempt}; its newest is {task.attempt}"
+    return Unknown(words, hint=f"yaoki logs {task.id} --attempt {task.attempt}")
 
 
 def _put(text: str) -> None:

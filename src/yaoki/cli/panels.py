@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,17 +27,31 @@ HELP = (
     "d              what it changed",
     "a              answer what it asks",
     "?              this list",
-    "q, Escape      back; from the table: leave it, and the run goes on",
-    "Ctrl-C         stop the run that this terminal carries; twice: now",
+    "q, Escape      back",
 )
+LEAVING = {
+    True: ("q, Escape      from the table: leave it, and the run goes on",),
+    False: ("Ctrl-C         stop the run, which this terminal carries; twice: now",),
+}
 
 
 class Panel(Protocol):
-    """Takes the whole screen until it is over."""
+    """Takes the whole screen until it is over.
+
+    `holds`: the screen may not go while it is open.  `unsent` is what would be lost with it, as a
+    command.
+    """
 
     title: str
-    keys: str
     over: bool
+    holds: bool
+
+    @property
+    def keys(self) -> str: ...
+
+    @property
+    def unsent(self) -> str: ...
+
     # What the table tells when it is back.
     said: str
 
@@ -49,6 +64,7 @@ class Reading:
     """Text that is scrolled.  With `live` it is loaded again and again, and its end is shown."""
 
     keys = "j/k scroll  g/G ends  q back"
+    holds, unsent = False, ""
 
     def __init__(self, title: str, load: Callable[[], Iterable[str]], *, live: bool = False):
         self.title, self.over, self.said = title, False, ""
@@ -86,7 +102,7 @@ class Reading:
 class Answering:
     """A choice, then words for the agent; nothing is sent before Enter."""
 
-    keys = "the letter of a choice  Escape back"
+    holds = True
 
     def __init__(self, app: App, task: TaskView) -> None:
         self.title = f"answer {line(task.row.name, 60)}"
@@ -95,6 +111,18 @@ class Answering:
         self._choice: Choice | None = None
         self._words = ""
         self._refused = ""
+
+    @property
+    def keys(self) -> str:
+        typing = self._choice is not None
+        return "Enter sends  Escape back" if typing else "the letter of a choice  Escape back"
+
+    @property
+    def unsent(self) -> str:
+        if self._choice is None or not self._words:
+            return ""
+        words = shlex.join([*(["--"] if self._words.startswith("-") else []), clean(self._words)])
+        return f"yaoki answer {self._task.row.id} {self._choice.value} {words}"
 
     def lines(self, width: int, room: int) -> Sequence[str]:
         asked = [f"{self._task.reason}: {line(self._task.row.question, 2000)}", ""]
@@ -112,7 +140,7 @@ class Answering:
         if self._choice is None:
             self._choose(key)
         elif key == "escape":
-            self._choice, self._words = None, ""
+            self._choice = None
         elif key == "enter":
             self._send(self._choice)
         elif key == "back":
@@ -154,8 +182,8 @@ def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
 # ------------------------------------------------------------------ what is read
 
 
-def help_panel() -> Panel:
-    return Reading("keys", lambda: HELP)
+def help_panel(*, leave: bool) -> Panel:
+    return Reading("keys", lambda: (*HELP, *LEAVING[leave]))
 
 
 def why_panel(app: App, task: TaskView) -> Panel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,17 @@ from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
+from yaoki.errors import PlanInvalid
 from yaoki.views import SCHEMA, PlanView, TaskBound, plan_document, plan_view, status_schema
+from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.plan import Plan
 
 FILE = click.Path(path_type=Path)
+# What settings would bring, and a plan without any lacks.
+LACKING = re.compile(r"no agent: |no required check: ")
 
 
 def agent_option(function: Function) -> Function:
@@ -35,6 +40,17 @@ def agent_option(function: Function) -> Function:
 
 def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     """The plan, or every defect at once; nothing is made or written."""
+    try:
+        return _loaded(app, file, agents)
+    except PlanInvalid as refused:
+        if any(LACKING.search(words) for words in refused.defects):
+            held = app.loaded.file
+            found = f"yaoki init --dry-run shows what {held} could hold"
+            refused.hint = found if held else "yaoki init"
+        raise
+
+
+def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
     from yaoki.plan import load_plan
 
     if not agents:
@@ -56,8 +72,10 @@ def read_goal(app: App, goal: str) -> Plan:
     return plan_of_goal(goal, app.settings, app.known)
 
 
-def view_of(plan: Plan) -> PlanView:
-    return plan_view(plan.goal, plan.specs, plan.done_when)
+def view_of(app: App, plan: Plan) -> PlanView:
+    from yaoki.app.costs import costs_before
+
+    return plan_view(plan.goal, plan.specs, plan.done_when, costs_before(app))
 
 
 def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
@@ -69,10 +87,6 @@ def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
     return app, held
 
 
-def _read(file: Path, repo: Path, agents: Sequence[str]) -> PlanView:
-    return view_of(_open(file, repo, agents)[1])
-
-
 @click.command()
 @click.argument("plan", metavar="PLAN", type=FILE)
 @agent_option
@@ -80,11 +94,16 @@ def _read(file: Path, repo: Path, agents: Sequence[str]) -> PlanView:
 @repo_option
 def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Say everything that is wrong with PLAN; exit code 2 if anything is."""
-    view = _read(plan, repo, agents)
+    try:
+        tasks = len(_open(plan, repo, agents)[1].specs)
+    except PlanInvalid as refused:
+        if refused.hint == f"yaoki validate {plan}":
+            refused.hint = f"mend them in {plan}, then once more"
+        raise
     if as_json:
-        document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": len(view.tasks)})
+        document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        say(f"{line(str(plan))}: {_counted(view)}, no defects")
+        say(f"{line(str(plan))}: {_counted(tasks)}, no defects")
         next_command(f"yaoki run {line(str(plan))}")
     return 0
 
@@ -120,10 +139,13 @@ def plan() -> None:
 def show_plan(
     plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path
 ) -> int:
-    """Show the tasks of PLAN and how often agents can run for them at worst."""
+    """Show the tasks of PLAN, how often agents can run at worst, and what it may cost."""
     app, held = _open(plan, repo, agents)
-    view = view_of(held)
-    findings = app.baseline(held) if baseline else None
+    try:
+        view = view_of(app, held)
+        findings = app.baseline(held) if baseline else None
+    finally:
+        app.close()
     if as_json:
         document({**plan_document(view), "baseline": _base_document(view, findings)})
     else:
@@ -177,18 +199,20 @@ def show(view: PlanView) -> None:
     say(summary(view))
     for made_of, n in _parts(view).items():
         say(f"  {n} × {made_of}")
+    for words in cost_lines(view.costs):
+        say(line(words) if not words.startswith(" ") else f"  {line(words.strip())}")
 
 
 def summary(view: PlanView) -> str:
     """The bound of rule 0.4 in one line."""
     return (
-        f"{_counted(view)}; at worst {view.total} agent runs "
+        f"{_counted(len(view.tasks))}; at worst {view.total} agent runs "
         f"({view.content} for the work itself), each answer of a person grants as many again"
     )
 
 
-def _counted(view: PlanView) -> str:
-    return f"{len(view.tasks)} task{'s' if len(view.tasks) != 1 else ''}"
+def _counted(tasks: int) -> str:
+    return f"{tasks} task{'s' if tasks != 1 else ''}"
 
 
 def _row(task: TaskBound) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -63,16 +63,20 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
     if not specs:
         yield Line("checks", True, NO_CHECKS)
     lines = {spec.name: _check(app, spec) for spec in specs}
+    python = {spec.name for spec in specs if spec.argv[:1] == ("python",)}
+    yield from _python(python)
     if run_checks:
         from yaoki.app.trying import try_specs
 
         ready = [spec for spec in specs if lines[spec.name].ok]
-        lines |= {one.check: _finding(one) for one in try_specs(app, ready, CHECK_TIMEOUT)}
+        found = try_specs(app, ready, CHECK_TIMEOUT)
+        lines |= {one.check: _finding(one, python=one.check in python) for one in found}
     yield from lines.values()
 
 
 def _check(app: App, spec: CheckSpec) -> Line:
     """Is the program there?  Of a shell line, a file or a judge nobody knows before it runs."""
+    from yaoki.app.remedies import here
     from yaoki.config.finding import install_of
 
     name = f"check {spec.name}"
@@ -82,18 +86,30 @@ def _check(app: App, spec: CheckSpec) -> Line:
     own = app.repository.top / spec.cwd / program
     there = os.access(own, os.X_OK) if "/" in program else shutil.which(program)
     if not there:
-        remedy = install_of(program) or f"install {program}, or drop checks.{spec.name}"
+        remedy = here(install_of(program)) or f"install {program}, or drop checks.{spec.name}"
         return Line(name, False, f"{program} is not installed", remedy)
     return Line(name, True, " ".join(spec.argv))
 
 
-def _finding(finding: Finding) -> Line:
+def _python(used: Collection[str]) -> Iterator[Line]:
+    """Good to know: it may well be meant, where yaoki is installed beside the project."""
+    from yaoki.app.remedies import other_python, own_python
+
+    if used and (own := own_python()):
+        words = f"{own} is yaoki's own; if your packages are not there: {other_python()}"
+        yield Line("PATH", True, words)
+
+
+def _finding(finding: Finding, *, python: bool) -> Line:
     """Red at the base is no fault of this machine; what cannot be looked at is."""
+    from yaoki.app.remedies import other_python, own_python
     from yaoki.core.model import Outcome
 
     name = f"check {finding.check}"
     if finding.outcome is Outcome.PASSED:
         return Line(name, True, f"green at the base, {finding.seconds:.1f} s")
     if finding.outcome is Outcome.BROKEN:
-        return Line(name, False, finding.message, f"mend checks.{finding.check} in the settings")
+        mend = f"mend checks.{finding.check} in the settings"
+        own = python and own_python()
+        return Line(name, False, finding.message, other_python() if own else mend)
     return Line(name, True, f"red at the base: {finding.message}")

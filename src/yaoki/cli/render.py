@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Entry
-from yaoki.views import RunView, TaskView, told, waiting_for
+from yaoki.views import OFF_BRANCH, RunView, TaskView, told, waiting_for
 
 COLOURS = {
     State.DONE: "green",
@@ -28,6 +29,8 @@ COLOURS = {
     State.CANCELLED: "yellow",
 }
 NAME_CHARS = 40
+# A question with a command to type must not be cut.
+QUESTION_CHARS = 1000
 SHOWN_MAX = 60
 
 
@@ -43,6 +46,11 @@ def clean(text: str) -> str:
 
 def line(text: str, limit: int = 300) -> str:
     return one_line(clean(text), limit)
+
+
+def lines_of(text: str) -> list[str]:
+    """Foreign text as the lines it has, none of them empty."""
+    return [shown for each in text.split("\n") if (shown := line(each, QUESTION_CHARS))]
 
 
 def coloured() -> bool:
@@ -61,7 +69,10 @@ def say(text: str = "") -> None:
     try:
         click.echo(text)
         sys.stdout.flush()
-    except BrokenPipeError as closed:
+    except OSError as closed:
+        # A pipe that nobody reads, or a terminal that was closed.
+        if closed.errno not in {errno.EPIPE, errno.EIO}:
+            raise
         raise ReaderGone from closed
 
 
@@ -122,12 +133,15 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
         case State.ESCALATED:
             return line(f"{view.reason}: {row.question}")
         case State.DONE:
-            return row.landed[:10]
+            lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
+            return f"{row.landed[:10]}{lost}"
         case State.WAITING:
             reason = f"{view.reason}: " if view.blocked else ""
             return line(reason + waiting_for(view, now, names))
         case State.ACTIVE:
-            return "being cancelled" if row.cancel_wanted else row.agent
+            if row.cancel_wanted:
+                return "being cancelled"
+            return f"{row.agent}  {view.lacks}" if view.lacks else row.agent
         case State.CANCELLED | State.REPLACED:
             return ""
 

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
-from yaoki.cli.render import columns, line, names_of, next_command, paint, say
+from yaoki.cli.render import (
+    QUESTION_CHARS,
+    columns,
+    line,
+    lines_of,
+    names_of,
+    next_command,
+    paint,
+    say,
+)
 from yaoki.core.model import Choice, State
 from yaoki.core.status import Status
 from yaoki.errors import NotNow
-from yaoki.views import RunView, TaskView
+from yaoki.views import OFF_BRANCH, RunView, TaskView, is_proof
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -102,7 +111,7 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     tone = {Status.DONE: "green", Status.ESCALATED: "red"}.get(view.status, "yellow")
     say(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
     if run.paused:
-        say(paint(f"  paused: {line(run.paused)}", "yellow"))
+        say(paint(f"  paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
     _landed(view)
     for task in view.asking[:SHOWN]:
         ask(app, task)
@@ -117,20 +126,18 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
 
 
 def _landed(view: RunView) -> None:
-    # What subtasks landed is on the run branch once their group is.
-    waiting = {t.row.id for t in view.tasks if t.row.kind == "group" and not t.row.landed}
-    done = [
-        task
-        for task in view.tasks
-        if task.row.state is State.DONE and task.row.parent not in waiting
-    ]
-    say(f"  {len(done)} of {len(view.tasks)} landed on {view.run.branch}")
+    _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
+    done, tasks = view.landed, len(view.planned)
+    say(f"  {len(done)} of {tasks} task{'' if tasks == 1 else 's'} landed on {view.run.branch}")
     rows = [
         (line(t.row.name, 60), t.row.landed[:10], f"attempt {t.row.attempt}") for t in done[:SHOWN]
     ]
     for text in columns(rows):
         say(f"    {text}")
     _more(done)
+    proofs = [task.row.state for task in view.tasks if is_proof(task)]
+    if proofs[-1:] == [State.DONE]:
+        say("  the whole was then proven once more")
 
 
 def _more(tasks: Sequence[TaskView]) -> None:
@@ -142,7 +149,8 @@ def ask(app: App, task: TaskView) -> None:
     """The question, and each answer as the command that gives it."""
     row = task.row
     say(paint(f"  needs you: {line(row.name, 60)}  {task.reason}", "red"))
-    say(f"    {line(row.question)}")
+    for text in lines_of(row.question):
+        say(f"    {text}")
     held = app.store.task(row.id)
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from yaoki.cli import plans, report
 from yaoki.cli import status as status_screen
 from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.follow import Following, Rest, beside
+from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.screens import screen_for
 from yaoki.cli.worker import tag_option
@@ -25,7 +27,7 @@ from yaoki.views import plan_document, plan_view, status_document
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
-    from yaoki.engine.pool import Stop
+    from yaoki.engine.pool import Pool, Stop
 
 INTERRUPTED = 130
 SLOTS = click.IntRange(1, 1000)
@@ -74,7 +76,7 @@ def run(
         if held.continuous is not None and not held.done_when:
             words = "continuous mode ends when done_when holds, and the plan has none"
             raise PlanInvalid(words, hint="add done_when: [CHECK] to the plan")
-        view = plans.view_of(held)
+        view = plans.view_of(app, held)
         if dry_run:
             document(plan_document(view)) if as_json else plans.show(view)
             return 0
@@ -134,10 +136,12 @@ def carry(
     as_json: bool,
 ) -> int:
     """Work until the run rests or a signal stops it, then report; returns the exit code."""
+    outlive_terminal()
     screen = screen_for(app, run, quiet=quiet or as_json)
     following = Following(app, run, screen, app.store.cursor())
 
     def asked(stop: Stop) -> None:
+        following.leaving = True
         following.note = (
             "stopping now"
             if stop.now
@@ -145,10 +149,7 @@ def carry(
         )
 
     while True:
-        with beside(following):
-            pool = app.serve(run, slots=slots, tags=tags, asked=asked)
-            # A stop can come between the last landing and the summing up.
-            app.closing.rests(run.id)
+        pool = _served(app, run, following, slots=slots, tags=tags, asked=asked)
         run = app.store.run(run.id)
         if quiet or as_json or pool.stop.drain or not _approved(app, run):
             break
@@ -167,12 +168,37 @@ def carry(
     return INTERRUPTED if stopped else view.exit_code
 
 
+def _served(
+    app: App,
+    run: Run,
+    following: Following,
+    *,
+    slots: int,
+    tags: tuple[str, ...],
+    asked: Callable[[Stop], None],
+) -> Pool:
+    """Until it rests, and once more as long as somebody answers while the screen is held open."""
+    try:
+        while True:
+            with beside(following, app.clock):
+                pool = app.serve(run, slots=slots, tags=tags, asked=asked)
+                # A stop can come between the last landing and the summing up.
+                app.closing.rests(run.id)
+                before = following.answered
+            if following.answered == before or pool.stop.drain:
+                return pool
+    finally:
+        following.close()
+
+
 def _approved(app: App, run: Run) -> bool:
     """Show what the planner made and ask, where somebody can answer."""
+    from yaoki.app.costs import costs_before
+
     if not run.paused.startswith("approval"):
         return False
     specs = [app.store.task(row.id).spec for row in app.store.rows(run.id)]
-    plans.show(plan_view(run.goal, specs, run.done_when))
+    plans.show(plan_view(run.goal, specs, run.done_when, costs_before(app)))
     if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
         return False
     app.control.go(run, "approved at the terminal")

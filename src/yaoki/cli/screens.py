@@ -27,10 +27,15 @@ TONES = {
 class Screen(Protocol):
     """Is given every new entry of the journal, and drawn several times a second.
 
-    `left`: the reader wants to see no more of it.
+    `left`: the reader wants to see no more of it.  `holds`: the reader is in the middle of
+    something that the end of the run must not cut off.  `answered` counts their answers.
     """
 
     left: bool
+    answered: int
+
+    @property
+    def holds(self) -> bool: ...
 
     def take(self, entries: Sequence[Entry]) -> None: ...
 
@@ -46,7 +51,8 @@ class Screen(Protocol):
 class Silent:
     """Shows nothing."""
 
-    left = False
+    left = holds = False
+    answered = 0
 
     def take(self, entries: Sequence[Entry]) -> None: ...
 
@@ -61,7 +67,8 @@ class Silent:
 class Lines:
     """One line per entry of interest, at once, so that a pipe reads along."""
 
-    left = False
+    left = holds = False
+    answered = 0
 
     def __init__(self, app: App) -> None:
         self._app = app

@@ -9,12 +9,14 @@ import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.render import (
+    QUESTION_CHARS,
     columns,
     document,
     foremost,
     line,
     names_of,
     next_command,
+    paint,
     say,
     task_lines,
 )
@@ -42,7 +44,9 @@ def status(
     with opened(repo) as app:
         if all_runs:
             return _list(app, as_json=as_json)
-        view = look(app, app.control.find_run(run))
+        # A remote is not asked for what its workers tell anyway.
+        near = not app.settings.workspace.remote
+        view = look(app, app.control.find_run(run), branch=near)
         if as_json:
             document(status_document(view))
         else:
@@ -55,6 +59,8 @@ def show(app: App, view: RunView, *, workers: bool = False) -> None:
     run = view.run
     say(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
     say(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
+    if run.paused:
+        say(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
     shown = foremost(view)
     for text in task_lines(shown, app.clock.now(), names_of(view)):
         say(f"  {text}")
@@ -98,4 +104,4 @@ def _when(view: RunView) -> str:
 
 
 def _counted(view: RunView) -> str:
-    return f"{view.counts['DONE']}/{len(view.tasks)} done"
+    return f"{len(view.landed)}/{len(view.planned)} landed"

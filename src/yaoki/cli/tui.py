@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
+# How long an open answer holds the end of a run after the last key.
+HELD = timedelta(minutes=10)
 TERMINATED = 128 + signal.SIGTERM
 STEPS = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": 10, "page-up": -10}
 OPENS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
@@ -51,11 +53,13 @@ class LiveTable:
         self._panel: panels.Panel | None = None
         self._listing: Listing | None = None
         self._chosen = ""
+        self._closed = False
         self._said = ""
         self.left = False
+        self.answered = 0
         # Until the screen is given back, what is written beside it would be lost in it.
         self._kept = Kept(sys.stderr)
-        self._keys: Keys | None = keys_here()
+        self._keys: Keys | None = keys_here(app.clock)
         self._live = Live(
             console=self._console,
             auto_refresh=False,
@@ -78,12 +82,24 @@ class LiveTable:
         fitted = [_fitted(text, width, self._glyphs) for text in lines[:height]]
         self._live.update(Group(*fitted), refresh=True)
 
+    @property
+    def holds(self) -> bool:
+        """An answer is open, and somebody is there to send it."""
+        here = self._keys is not None and self._keys.idle < HELD
+        return here and self._panel is not None and self._panel.holds
+
     def close(self) -> None:
+        """Once or more; what was typed and not sent is given back as a command."""
+        if self._closed:
+            return
+        self._closed = True
         self._live.stop()
         if self._keys is not None:
             self._keys.close()
         sys.stderr = self._kept.under
         self._kept.told()
+        if self._panel is not None and self._panel.unsent:
+            print(f"not sent: {self._panel.unsent}", file=sys.stderr, flush=True)
 
     # -------------------------------------------------------------- keys
 
@@ -99,13 +115,22 @@ class LiveTable:
         if self._panel is not None:
             self._panel.press(key)
             if self._panel.over:
-                self._said, self._panel = self._panel.said, None
+                self._back(self._panel.said)
         elif key in {"q", "escape"}:
             self._go()
         elif key == "?":
-            self._panel = panels.help_panel()
+            self._panel = panels.help_panel(leave=self._leave)
         else:
             self._on_a_task(key)
+
+    def _back(self, said: str) -> None:
+        """To the table; an answer that nobody hears needs somebody to carry it."""
+        self._said, self._panel = said, None
+        if not said:
+            return
+        self.answered += 1
+        if self._leave and not self._app.workers():
+            self._said += f"; nobody is at it: yaoki resume {self._board.view.run.id}"
 
     def _go(self) -> None:
         self.left = self._leave
@@ -138,7 +163,8 @@ class LiveTable:
         listing = self._listed(view)
         layout = Layout(listing, self._board, self._glyphs, now, self._checking)
         keys = self._keys is not None
-        return layout.lines(width, height, self._chosen if keys else "", told, keys=keys)
+        chosen = self._chosen if keys else ""
+        return layout.lines(width, height, chosen, told, keys=keys, leave=self._leave)
 
     def _listed(self, view: RunView) -> Listing:
         if self._listing is None or self._listing.view is not view:

@@ -13,10 +13,11 @@ from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.records import log_format_option
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.worker import SLOTS, tag_option
-from yaoki.errors import NotNow
+from yaoki.errors import NotNow, StoreError
 
 if TYPE_CHECKING:
     from yaoki.app import App
+    from yaoki.core.model import RunId
     from yaoki.system import Running
 
 SCHEMA = 1
@@ -112,17 +113,27 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
     """Stop the background worker: it drains, then stops; nothing is lost."""
     with opened(repo, create=True) as app:
         was = _stopped(app, timedelta(seconds=wait_s))
-        runs = app.open_runs() if app.has_store else ()
-        left = [run_id for run_id in runs if not app.store.resting(run_id)]
+        left, unknown = _left(app)
         if as_json:
             told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
             document(told)
             return 0
         say("the background worker is down" if was else "no background worker was up")
+        if unknown:
+            say(f"whether runs are open is not known: {line(unknown)}")
         if left:
             say(f"{len(left)} runs are not at their end; they go on with any worker")
-        next_command("yaoki up" if left else "yaoki status")
+        next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
     return 0
+
+
+def _left(app: App) -> tuple[list[RunId] | None, str]:
+    """The runs that are not at their end; why nobody knows while the store does not answer."""
+    try:
+        runs = app.open_runs() if app.has_store else ()
+        return [run_id for run_id in runs if not app.store.resting(run_id)], ""
+    except StoreError as away:
+        return None, away.sentence
 
 
 def _stopped(app: App, patience: timedelta) -> bool:

@@ -10,7 +10,7 @@ import click
 
 from yaoki.app.facts import facts_of
 from yaoki.cli.door import json_option, repo_option
-from yaoki.cli.render import columns, document, line, paint, say
+from yaoki.cli.render import columns, document, line, next_command, paint, say
 from yaoki.views import SCHEMA
 from yaoki.views.report import Line, Stored
 from yaoki.views.report import verify as verified
@@ -35,6 +35,10 @@ def verify(receipt: str, ref: str, as_json: bool, repo: Path) -> int:
         document({"schema": SCHEMA, "verified": true, "lines": [_document(one) for one in lines]})
     else:
         _show(lines, true=true)
+        if any(held.name == "commits" and held.ok is False for held in lines):
+            shallow = (git.common_dir / "shallow").exists()
+            elsewhere = f"git fetch, or: yaoki verify {line(receipt)} --repo DIR"
+            next_command("git fetch --unshallow" if shallow else elsewhere)
     return 0 if true else WRONG
 
 

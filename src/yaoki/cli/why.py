@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import clean, clock, document, line, next_command, say
+from yaoki.cli.render import clean, clock, document, line, lines_of, next_command, say
 from yaoki.views import Decision, Explanation, Try, explanation_document
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def lines(held: Explanation) -> Iterator[str]:
     yield f"{line(row.name, 80)} ({row.id})"
     yield f"  {line(held.headline)}"
     if row.question:
-        yield f"  question: {line(row.question)}"
+        first, *more = lines_of(row.question) or [""]
+        yield f"  question: {first}"
+        yield from (f"    {text}" for text in more)
         yield f"  choices: {', '.join(held.view.choices)}"
     if held.proven:
         checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from yaoki.cli.door import opened, repo_option
 from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
 from yaoki.core.tags import FORM, is_tag
+from yaoki.errors import StoreUnreached
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from yaoki.web.beside import PageBeside
 
 SLOTS = click.IntRange(1, 1000)
+AGAIN = timedelta(seconds=2)
 
 
 def tags_of(
@@ -70,6 +73,21 @@ def worker(
             return _serve(app, slots, tags, run_name, lock, store, tell)
 
 
+def _reach(app: App, tell: Tell) -> None:
+    """A store that is away is waited for, and said so once; one that refuses us is an error."""
+    waited = False
+    while True:
+        try:
+            app.store.version()
+        except StoreUnreached as away:
+            if not waited:
+                tell(f"worker: waiting for the store; {away.sentence}")
+            waited = True
+            app.clock.sleep(AGAIN)
+        else:
+            return
+
+
 def _page(app: App, store: str, tell: Tell) -> PageBeside:
     """Served beside the work; what goes wrong with it is told and stops nothing."""
     from yaoki.web.beside import PageBeside
@@ -89,16 +107,24 @@ def _serve(
     tell: Tell,
 ) -> int:
     slots = slots or app.settings.limits.parallel
+    _reach(app, tell)
     run = app.control.find_run(run_name).id if run_name else ""
     words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""
-    tell(f"worker: serving {run or 'every open run'} with {slots} slots{words}")
+    serving = f"worker: serving {run or 'every open run'} with {slots} slots{words}"
 
     def asked(stop: Stop) -> None:
         tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
-        app.serve_all(slots=slots, tags=tags, run=run, background=lock, asked=asked)
+        app.serve_all(
+            slots=slots,
+            tags=tags,
+            run=run,
+            background=lock,
+            asked=asked,
+            begun=lambda: tell(serving),
+        )
     finally:
         if page is not None:
             page.stop()

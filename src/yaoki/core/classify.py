@@ -123,7 +123,9 @@ def fatal(code: str, message: str, *, ours: bool = False) -> Failure:
 
 
 def before_verify(exit_: AgentExit) -> Failure | None:
-    """Failures that need no look at the work: the agent asked, or could not run at all."""
+    """Failures that need no look at the work: it was cut off, asked, or could not run at all."""
+    if exit_.cut_off:
+        return failed(Kind.LOST, f"the agent was cut off in the middle ({exit_.ended_by})")
     if exit_.question:
         return failed(Kind.ESCALATE_REQUIRED, exit_.question)
     if exit_.start_fault:

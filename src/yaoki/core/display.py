@@ -9,7 +9,24 @@ _ANSI = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
     r"|\x1b[ -/]{0,4}[0-~]"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+# Controls, whatever is not seen or turns the direction of what is, and halves of characters.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+
+
+def sound(text: str) -> str:
+    """Text that can be stored, sent and hashed: half of a surrogate pair becomes U+FFFD.
+
+    Words of others go through here where they enter, and once more where they leave: JSON knows
+    escapes for halves, and a file name or an argument need not be UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def plain(text: str) -> str:
@@ -19,6 +36,8 @@ def plain(text: str) -> str:
 
 
 def _shown(char: str) -> str:
+    if ord(char) > 0xFFFF:
+        return f"\\U{ord(char):08x}"
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 
 BASIC = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
 
@@ -13,9 +15,15 @@ def allowed(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
     git's own variables never pass: they would point a child at the caller's repository.
     """
-    globs = tuple(names)
+    passes = _passing(tuple(names)).match
     return {
         name: value
         for name, value in environ.items()
-        if not name.startswith("GIT_") and any(fnmatchcase(name, glob) for glob in globs)
+        if passes(name) and not name.startswith("GIT_")
     }
+
+
+@lru_cache(maxsize=64)
+def _passing(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """Asked for every attempt and every check, so they are made one expression, once."""
+    return re.compile("|".join(map(translate, globs)) or r"(?!)")

@@ -12,6 +12,7 @@ from yaoki.core.model import BUILT_IN, Choice, Failure, Kind, Question, Reason, 
 from yaoki.core.retry import Decision
 
 MESSAGE_MAX = 500
+QUESTION_MAX = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,11 @@ def clip(text: str, most: int) -> str:
 
 
 def first_line(text: str, most: int = 160) -> str:
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return _cut(next(iter(text.strip().splitlines()), ""), most)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def report(
@@ -162,8 +166,11 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 
 def _ask(task: Task, failure: Failure) -> str:
     if failure.kind is Kind.ESCALATE_REQUIRED:
-        return first_line(failure.message, 300)
-    issue = first_line(_issue(task, failure), 240)
+        # In the agent's own words, all of them: the choice often stands in the last line.
+        lines = (line.rstrip() for line in failure.message.strip().split("\n"))
+        return _cut("\n".join(lines), QUESTION_MAX)
+    # A fault of ours comes with the command that mends it, which must be whole.
+    issue = first_line(_issue(task, failure), 800 if failure.ours else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     return f"{task.spec.name} is not done: {issue}. {can} or abort?"

@@ -86,7 +86,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def mask_values(text: str, secrets: Iterable[str]) -> str:
-    """The text without exactly these values, however JSON or an address writes them."""
+    """The text without exactly these values, however JSON, XML or an address writes them."""
     known = _pattern(tuple(secrets))
     return text if known is None else known.sub(MARK, text)
 
@@ -114,6 +114,15 @@ def _forms(value: str) -> Iterator[str]:
     for kept in _KEPT_IN_ADDRESSES:
         yield _quoted(value, kept)
     yield _quoted(value, _UNRESERVED).replace("%20", "+")
+    yield from _in_markup(value)
+
+
+def _in_markup(value: str) -> Iterator[str]:
+    """As reports in XML and pages hold it: in a text, in an attribute, with either quote."""
+    text = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    yield text
+    quoted = text.replace('"', "&quot;")
+    yield from (quoted.replace("'", quote) for quote in ("'", "&#x27;", "&#39;", "&apos;"))
 
 
 def _quoted(value: str, kept: frozenset[int]) -> str:
@@ -127,7 +136,8 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
 
     `handed` are names and globs of a plan; what every child gets anyway is no secret by them.
     """
-    trusted = allowed(environ, handed).keys() - allowed(environ, BASIC).keys()
+    given = allowed(environ, handed)
+    trusted = given.keys() - allowed(given, BASIC).keys()
     return _longest_first(
         value
         for name, value in environ.items()

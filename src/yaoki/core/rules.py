@@ -59,9 +59,9 @@ class Moment:
 def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
     """What follows from what a stage saw."""
     if task.cancel_wanted and not isinstance(report, LandedOn):
-        return (Cancelled("cancelled by a person", getattr(report, "ref", "")),)
+        return (*_ended(task, report), Cancelled("cancelled by a person", _ref(report)))
     if task.recall_wanted and not isinstance(report, LandedOn):
-        return (Recalled("what it stands on was taken back", getattr(report, "ref", "")),)
+        return (*_ended(task, report), Recalled("what it stands on was taken back", _ref(report)))
     match report:
         case Prepared():
             return _prepared(task, report)
@@ -127,17 +127,36 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
-    finished: tuple[Event, ...] = (
-        AgentFinished(report.exit, report.head, report.tree, len(report.changed)),
-    )
-    if report.disturbed and not task.take_over:
-        finished = (*finished, _disturbed(report.disturbed))
+def _ref(report: Report) -> str:
+    """Where the work is kept that somebody gave up."""
+    match report:
+        case Worked(head=ref) | Interrupted(ref=ref):
+            return ref
+        case _:
+            return ""
+
+
+def _ended(task: Task, report: Report) -> tuple[Event, ...]:
+    """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
+    if not isinstance(report, Worked):
+        return ()
+    finished = AgentFinished(report.exit, report.head, report.tree, len(report.changed))
+    notes = [_disturbed(report.disturbed)] if report.disturbed and not task.take_over else []
     if report.tampered:
-        names = ", ".join(report.tampered)
-        words = f"the agent changed the repository's own configuration: {names}"
-        failure = classify.failed(Kind.ESCALATE_REQUIRED, words)
-        return (*finished, *_failing(task, failure, moment, report.tree))
+        notes.append(Note("WARNING", {"message": _tampered(report)}))
+    return (finished, *notes)
+
+
+def _tampered(report: Worked) -> str:
+    return f"the agent changed the repository's own configuration: {', '.join(report.tampered)}"
+
+
+def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
+    if report.tampered:
+        failure = classify.failed(Kind.ESCALATE_REQUIRED, _tampered(report))
+        ended = _ended(task, replace(report, tampered=()))
+        return (*ended, *_failing(task, failure, moment, report.tree))
+    finished = _ended(task, report)
     failure_ = classify.before_verify(report.exit)
     if failure_ is not None:
         return (*finished, *_failing(task, failure_, moment, report.tree))
@@ -147,7 +166,7 @@ def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
 def _disturbed(names: tuple[str, ...]) -> Note:
     """Who did it cannot be told: people work in their checkout while a run goes on."""
     what = ", ".join(name.partition("/")[2] for name in names)
-    words = f"your checkout or your git settings changed while the agent was at work: {what}"
+    words = f"your checkout or your own settings changed while the agent was at work: {what}"
     told = {"what": list(names), "message": f"{words}; if that was not you: git status"}
     return Note("CHECKOUT_CHANGED", told)
 

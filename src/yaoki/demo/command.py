@@ -1,19 +1,24 @@
-"""The story: start the run, kill its worker in the middle, go on, and hold the end to its word."""
+"""The play: start the run, kill its worker in the middle, go on, and hold the end to its word."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
+from yaoki.cli.render import columns, say
 from yaoki.demo import stage
+from yaoki.demo.telling import Telling, loud
+from yaoki.errors import NotNow, YaokiError
 from yaoki.system import Child, SystemClock, run
 
 EXPECTED_EXIT = 4
@@ -24,10 +29,26 @@ BLOCKED = "poster"
 
 @click.command()
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to play; a new folder.")
-def command(folder: Path | None) -> None:
+def command(folder: Path | None) -> int:
     """Rehearse everything that goes wrong, in a throwaway repository."""
-    home = folder or Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
-    sys.exit(Story(home).play())
+    home = _empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
+    return Story(home).play()
+
+
+def _empty(folder: Path) -> Path:
+    """The folder, made if need be; what somebody keeps in one is never played with."""
+    home = folder.absolute()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        held = next(home.iterdir(), None)
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        hint = "name a new folder, or none: then one is made"
+        raise YaokiError(f"{home} cannot be played in: {reason}", hint=hint) from fault
+    if held is not None:
+        hint = "name a new folder, or none: then one is made"
+        raise NotNow(f"{home} is not empty: it holds {held.name}", hint=hint)
+    return home
 
 
 class Story:
@@ -38,62 +59,69 @@ class Story:
         self._repo = home / "library"
         self._env = {**os.environ, "YAOKI_HOME": str(home / "state"), "PYTHONUNBUFFERED": "1"}
         self._clock = SystemClock()
+        self._began = self._clock.now()
 
     def play(self) -> int:
-        began = self._clock.now()
         plan = stage.write(self._home)
-        self._say(
-            f"Ten tasks, each with an agent that falls in its own way. They play in {self._repo}"
-        )
-        self._first_life(plan)
-        code = self._second_life()
+        self._cast()
+        telling = Telling(self._seconds)
+        self._first_life(plan, telling)
+        code = self._second_life(telling)
         wrong = self._wrong(code)
-        seconds = (self._clock.now() - began).total_seconds()
-        self._moral(wrong, seconds)
+        self._moral(wrong)
         return 1 if wrong else 0
 
-    def _first_life(self, plan: Path) -> None:
+    def _seconds(self) -> float:
+        return (self._clock.now() - self._began).total_seconds()
+
+    def _first_life(self, plan: Path, telling: Telling) -> None:
         """Until the agent of `night` is at work; then its worker gets no last word."""
         worker = self._yaoki("run", str(plan))
-        for line in worker.lines():
-            click.echo(f"  {line}")
-            if "night" in line and "attempt 1" in line:
-                break
-        worker.kill()
-        worker.wait()
-        self._say(f"kill -9 {worker.pid}: the worker is dead. Its agents work on, unwatched.")
+        try:
+            for line in worker.lines():
+                telling.hear(line)
+                if telling.begun("night"):
+                    break
+        finally:
+            worker.kill()
+            worker.wait()
+        say()
+        say(loud(f"  kill -9 {worker.pid}: the worker is dead. Its agents work on, unwatched."))
+        say(loud("  yaoki resume: they are found again; nothing is lost, nothing is done twice."))
+        say()
 
-    def _second_life(self) -> int:
-        self._say("yaoki resume: the agents are found again, nothing is done twice.")
+    def _second_life(self, telling: Telling) -> int:
         worker = self._yaoki("resume")
-        for line in worker.lines():
-            click.echo(f"  {line}")
-        return worker.wait()
+        try:
+            for line in worker.lines():
+                telling.hear(line)
+            return worker.wait()
+        finally:
+            worker.kill()
 
     def _yaoki(self, *words: str) -> Child:
-        return Child((sys.executable, "-m", "yaoki", *words), cwd=self._repo, env=self._env)
+        # Nothing is imported from the repository, whatever its modules are called.
+        return Child((sys.executable, "-P", "-m", "yaoki", *words), cwd=self._repo, env=self._env)
 
     # -------------------------------------------------------------- held to its word
 
     def _wrong(self, code: int) -> list[str]:
         """Everything that is not as the story promised; nothing is taken on trust."""
-        tasks = {task["name"]: task for task in self._status()["tasks"]}
         wrong = [] if code == EXPECTED_EXIT else [f"exit code {code}, not {EXPECTED_EXIT}"]
+        status = json.loads(self._ask("status", "--json"))
+        if "tasks" not in status:
+            return [*wrong, status["error"]["sentence"]]
+        tasks = {task["name"]: task for task in status["tasks"]}
         wrong += [f"{n} did not land" for n in LANDS if tasks[n]["state"] != "DONE"]
         if not tasks[ASKS]["question"]:
             wrong.append(f"{ASKS} asks nothing")
         if tasks[BLOCKED]["reason"] != "DEPENDENCY_FAILED":
             wrong.append(f"{BLOCKED} is not blocked by {ASKS}")
-        return [*wrong, *self._twice()]
+        return [*wrong, *self._twice(status)]
 
-    def _status(self) -> dict[str, list[dict[str, str]]]:
-        done = self._ask("status", "--json")
-        status: dict[str, list[dict[str, str]]] = json.loads(done)
-        return status
-
-    def _twice(self) -> Iterator[str]:
+    def _twice(self, status: dict[str, Any]) -> Iterator[str]:
         """The run branch holds each landing once."""
-        branch = json.loads(self._ask("status", "--json"))["run_branch"]
+        branch = status["run_branch"]
         argv = ("git", "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", branch)
         log = run(argv, cwd=self._repo, env=self._env, timeout=timedelta(seconds=30)).out
         landed = [line for line in log.decode().splitlines() if line.strip()]
@@ -108,31 +136,39 @@ class Story:
 
     # -------------------------------------------------------------- words
 
-    def _say(self, text: str) -> None:
-        click.secho(f"\n{text}", bold=True)
+    def _cast(self) -> None:
+        say(loud("Ten tasks. Agents are scripted; git, processes, checks and crashes are real."))
+        for text in columns(list(stage.CAST.items())):
+            say(f"  {text}")
+        say()
 
-    def _moral(self, wrong: list[str], seconds: float) -> None:
+    def _moral(self, wrong: list[str]) -> None:
+        say()
         if wrong:
-            self._say("The demo did not end as promised: " + "; ".join(wrong))
-            click.echo(f"Everything is kept in {self._home}; please report it with that folder.")
+            say(loud("The demo did not end as promised: " + "; ".join(wrong), "red"))
+            say(f"Everything is kept in {self._home}; please report it with that folder.")
             return
-        self._say(
-            f"In {seconds:.0f} s: every change that could land is proven and landed once, "
-            "and one question waits for you."
-        )
-        click.echo("Look around:")
-        click.echo(f"  cd {self._repo} && export YAOKI_HOME={self._home / 'state'}{_path()}")
-        for next_command in (
-            "yaoki why words",
-            "yaoki trace rose",
-            'yaoki answer logo retry "A daruma."',
-            f"rm -rf {self._home}",
-        ):
-            click.echo(f"  {next_command}")
+        seconds = f"In {self._seconds():.0f} s"
+        say(loud(f"{seconds}: {len(LANDS)} of 10 landed, each proven, each once; one asks you."))
+        say("Your turn:")
+        home, repo = shlex.quote(str(self._home / "state")), shlex.quote(str(self._repo))
+        say(f"  cd {repo}; export YAOKI_HOME={home}{_path()}")
+        for text in columns(self._turns()):
+            say(f"  {text}")
+        say(f"  cd; rm -rf {shlex.quote(str(self._home))}  # leaves nothing behind")
+
+    def _turns(self) -> list[tuple[str, str]]:
+        return [
+            ("yaoki why add", "# which rule sent the liar back, with its numbers"),
+            ("yaoki report", "# what landed, and what proves it"),
+            (f'yaoki answer {ASKS} retry "A daruma."', "# the one question"),
+            ("yaoki resume", "# goes on: the logo, then the poster that waits for it"),
+            ("yaoki ui", "# all of it on a page; Ctrl-C ends it"),
+        ]
 
 
 def _path() -> str:
-    """What a shell needs to find the program that is telling this."""
+    """What a shell needs to find the program that is telling this; the user's own come first."""
     if shutil.which("yaoki"):
         return ""
-    return f" PATH={Path(sys.executable).parent}:$PATH"
+    return f' PATH="$PATH:{Path(sys.executable).parent}"'

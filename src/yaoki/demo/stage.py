@@ -53,13 +53,30 @@ MODULES: dict[str, tuple[str, Any, str]] = {
     "night": ("night(22)", True, "def night(hour):\n    return hour >= 22 or hour < 6\n"),
 }
 
+# Who plays, and how they fall.
+CAST = {
+    "greet": "simply does it",
+    "add": 'does nothing, and says "All tests pass."',
+    "words": "leaves the rest out",
+    "clock": "hangs",
+    "price": "meets a 429 with Retry-After: 2",
+    "teal": "paints a line",
+    "rose": "paints the same line",
+    "night": "is at work when its worker is killed with kill -9",
+    "logo": "has a question that only a person can answer",
+    "poster": "needs the logo",
+}
+
 ORIGINAL = "# one line, two opinions\nCOLOUR = 'grey'\n"
+
+
+DARUMA = '  .-""-.\n /  oo  \\\n|   __   |\n \\______/\n'
 
 
 def write(folder: Path) -> Path:
     """Make the repository and the plan beside it; returns the plan's path."""
     repo = folder / "library"
-    repo.mkdir(parents=True)
+    repo.mkdir()
     (repo / "theme.py").write_text(ORIGINAL)
     (repo / "yaoki.toml").write_text(SETTINGS)
     for module, (call, expected, _) in MODULES.items():
@@ -86,7 +103,8 @@ def the_plan() -> dict[str, Any]:
         for module in MODULES
     }
     checks["theme"] = {"run": [sys.executable, "-c", "import theme; theme.COLOUR"]}
-    checks["picked"] = {"file": {"path": "logo.txt", "exists": True}}
+    for name in ("logo", "poster"):
+        checks[name] = {"file": {"path": f"{name}.txt", "exists": True}}
     return {
         "goal": "Eight small changes by agents that fall in eight ways",
         "base": "main",
@@ -118,7 +136,11 @@ def script() -> dict[str, list[Any]]:
             [{"resolve_conflict": {"theme.py": "COLOUR = 'teal and rose'\n"}}],
         ],
         "night": [[{"sleep": 3.0}, good("night")]],
-        "logo": [[{"ask": "Which animal shall the logo show: an owl or a daruma?"}]],
+        "logo": [
+            [{"ask": "Which animal shall the logo show: an owl or a daruma?"}],
+            [{"write": {"logo.txt": DARUMA}}],
+        ],
+        "poster": [[{"write": {"poster.txt": f"{DARUMA}fall seven times, rise eight\n"}}]],
     }
 
 
@@ -143,7 +165,7 @@ def tasks() -> list[dict[str, Any]]:
         if task["id"] == "clock":
             task["hang"] = f"{HANG_S}s"
         if task["id"] in {"logo", "poster"}:
-            task["checks"] = ["picked"]
+            task["checks"] = [task["id"]]
         if task["id"] == "poster":
             task["needs"] = ["logo"]
     return made

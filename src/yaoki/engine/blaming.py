@@ -10,6 +10,7 @@ from yaoki.core.blame import first_red, partners
 from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
 from yaoki.core.reports import Blame
 from yaoki.engine.hold import Hold
+from yaoki.engine.proving import handed
 from yaoki.ports import Checker, LandedStep, Workspace
 
 # What a judge or a package says may differ from look to look, and costs money.
@@ -34,7 +35,7 @@ class Blaming:
         steps = self._workspace.landings(line)
         if check is None or not steps:
             return None
-        look = _Look(self._workspace, self._checker, task, check, home, hold)
+        look = _Look(self._workspace, self._checker, line, task, check, home, hold)
         try:
             if look.red(line.base):
                 return None
@@ -102,13 +103,14 @@ class _Look:
         self,
         workspace: Workspace,
         checker: Checker,
+        line: Run,
         task: Task,
         check: CheckSpec,
         home: Path,
         hold: Hold,
     ) -> None:
         self._workspace, self._checker, self._task, self._check = workspace, checker, task, check
-        self._home, self._hold = home, hold
+        self._home, self._hold, self._handed = home, hold, handed(line, task)
         self._seen: dict[str, bool] = {}
         self.looked = 0
 
@@ -124,6 +126,7 @@ class _Look:
         self._workspace.visit(self._task, commit)
         facts: dict[str, Any] = {
             "environment": self._hold.environment,
+            "handed": self._handed,
             "commit": commit,
             "base": commit,
             "onto": commit,

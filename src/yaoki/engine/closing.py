@@ -9,12 +9,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from yaoki.core.model import Run, RunId, State
-from yaoki.core.status import Status, Tally, status
+from yaoki.core.status import Status, Tally, required_done, status
+from yaoki.engine.branches import Guard, ask
 from yaoki.engine.iterating import Iterating
 from yaoki.engine.proofs import Proofs
 from yaoki.engine.recovering import Recovering
 from yaoki.engine.replanning import Replanning
 from yaoki.engine.undoing import Undoing
+from yaoki.errors import BranchStrayed
 from yaoki.ports import Clock, Store, Workspace
 
 
@@ -31,6 +33,7 @@ class Closing:
         hang: timedelta = timedelta(minutes=10),
     ) -> None:
         self._store, self._clock = store, clock
+        self._guard = Guard(store, workspace)
         self._undoing = Undoing(store, workspace, clock)
         self._recovering = Recovering(store, workspace, clock)
         self._replanning = Replanning(store, clock, timeout=timeout, hang=hang)
@@ -44,10 +47,17 @@ class Closing:
         run = self._store.run(run_id)
         if run.paused and not run.cancel_wanted:
             return True
-        if not run.cancel_wanted and self._goes_on(run):
+        if not run.cancel_wanted and (self._goes_on(run) or self._strayed(run)):
             return False
         self._sum_up(self._store.run(run_id))
         return self._store.resting(run_id)
+
+    def _strayed(self, run: Run) -> bool:
+        """Nothing is called done that its branch does not hold; looked at once, at the end."""
+        if run.summed_at is not None or not required_done(self._store.tally(run.id)):
+            return False
+        self._guard.look(run)
+        return bool(self._store.run(run.id).paused)
 
     def expire(self, run_id: RunId) -> None:
         """Phases that ran out of time, also while somebody plans them."""
@@ -65,8 +75,12 @@ class Closing:
             self._iterating.settle,
             self._recovering.ask,
         )
-        # Another worker may have gone on meanwhile, which leaves a step nothing to do.
-        return any(settle(run) or not self._store.resting(run.id) for settle in steps)
+        try:
+            # Another worker may have gone on meanwhile, which leaves a step nothing to do.
+            return any(settle(run) or not self._store.resting(run.id) for settle in steps)
+        except BranchStrayed as strayed:
+            ask(self._store, run, strayed)
+            return True
 
     def _sum_up(self, run: Run) -> None:
         """Once per end; a run that goes on later is summed up again."""

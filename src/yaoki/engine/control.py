@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from yaoki.core.display import sound
 from yaoki.core.escalate import waivable_names
 from yaoki.core.events import Answered, Event, RecallRequested, UndoRequested
 from yaoki.core.graph import downstream
@@ -24,6 +26,8 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.status import Status, stands_at
+from yaoki.engine.branches import BRANCH, Guard, landed_on
+from yaoki.engine.leftovers import Leftovers
 from yaoki.errors import NotNow, RemoteAway, RepositoryUnfit, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
@@ -68,16 +72,21 @@ class Control:
         mask: Callable[[str], str] = lambda text: text,
         archived: Callable[[str], str] = lambda _: "",
         released: Callable[[Task], None] = lambda _: None,
+        host: str = "",
+        end: Callable[[Task], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._workspace = workspace
+        self._guard = Guard(store, workspace)
+        self._leftovers = Leftovers(
+            store, workspace, host=host, end=end, released=released, archived=archived
+        )
         self._clock = clock
         self._dead = dead
         self._new_id = new_id
         self._settle = settle
         self._mask = mask
         self._archived = archived
-        self._released = released
 
     # -------------------------------------------------------------- finding
 
@@ -187,7 +196,7 @@ class Control:
 
     def answer(self, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
         """Answer an escalation; the store refused further attempts until now."""
-        words = self._mask(words)[:WORDS_MAX]
+        words = self._mask(sound(words))[:WORDS_MAX]
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
@@ -241,9 +250,8 @@ class Control:
                 f"{len(standing)} tasks stand on {task.spec.name}: {names}",
                 hint=f"take them back as well: yaoki undo {task.id} --cascade",
             )
-        strayed = self._workspace.intact(run)
-        if strayed and not task.undo_wanted:
-            raise NotNow(strayed, hint=f"git log --oneline {run.branch}")
+        if not task.undo_wanted:
+            self._guard.refuse(run)
         self._wish_undo(task, standing)
         self._settle(run.id)
         return self._store.task(task_id)
@@ -280,7 +288,9 @@ class Control:
 
     def go(self, run: Run, words: str = "") -> Run:
         """A person's yes to a paused run; of a budget, as much again is granted."""
-        return self._store.unpause(run.id, self._mask(words)[:WORDS_MAX])
+        if run.paused.startswith(BRANCH):
+            self._guard.refuse(run)
+        return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX])
 
     def merge(
         self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
@@ -295,11 +305,9 @@ class Control:
                 f"yaoki merge {run.id} --partial",
             )
         rows = self._store.rows(run.id)
-        # What subtasks landed comes onto the run branch with their group.
-        waiting = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed}
-        own = [row.landed for row in rows if row.landed and row.parent not in waiting]
-        lost = self._workspace.lacks(run, own)
+        lost = self._workspace.lacks(run, [row.landed for row in landed_on(rows)])
         if lost:
+            self._guard.refuse(run)
             names = ", ".join(row.name for row in rows if row.landed in lost)
             raise NotNow(
                 f"{run.branch} no longer holds what landed: {names}",
@@ -319,38 +327,31 @@ class Control:
     # -------------------------------------------------------------- going on
 
     def resumed(self, run: Run) -> list[TaskId]:
-        """A person goes on with a stopped run: claims of dead workers come back at once."""
+        """A person goes on with a stopped run: claims of dead workers come back at once, and its
+        branch must hold what landed.
+        """
+        self.look_after(run)
         back = self._store.expire(self._dead, counted=False, runs=[run.id])
         if back:
             data = {"mismatch": "stale lease", "tasks": list(back), "repair": "claims taken back"}
             self._store.note(run.id, "RECONCILED", data)
         return back
 
-    def sweep(self, run: Run) -> list[str]:
-        """Remove what finished tasks left behind; their work is reachable from refs."""
-        swept: list[str] = []
-        for row in self._leftover(run):
-            task = self._store.task(row.id)
-            try:
-                if task.spec.kind is TaskKind.GROUP:
-                    self._workspace.close_line(run, task.id)
-                self._workspace.release(task)
-                self._released(task)
-            except WorkspaceError as warned:
-                self._store.note(run.id, "WARNING", {"message": warned.sentence}, row.id)
-                continue
-            swept.append(row.id)
-        if swept:
-            data = {"mismatch": "orphan worktree", "tasks": swept, "repair": "kept and removed"}
-            self._store.note(run.id, "RECONCILED", data)
-        return swept
+    def look_after(self, run: Run) -> None:
+        """Before anything is begun: the run branch must hold what landed, else the run asks."""
+        if run.paused or run.cancel_wanted or run.merged:
+            return
+        # Where the remote is away, whoever needs the branch waits for it, and looks then.
+        with suppress(RemoteAway):
+            self._guard.look(run)
 
-    def _leftover(self, run: Run) -> list[Row]:
-        there = self._workspace.worktrees()
-        if not there:
-            return []
-        over = {State.DONE, State.CANCELLED, State.REPLACED}
-        return [r for r in self._store.rows(run.id) if r.id in there and r.state in over]
+    def sweep(self, run: Run) -> list[str]:
+        """Remove worktrees in which nobody goes on; their work is reachable from refs."""
+        return self._leftovers.sweep(run.id)
+
+    def sweep_again(self) -> list[str]:
+        """The same for any run, in a quiet moment of a worker."""
+        return self._leftovers.sweep_again()
 
 
 def _own_first(task: Task, known: frozenset[str]) -> list[str]:

@@ -167,7 +167,7 @@ class Proving:
         finding = self._check(task, spec, folder, facts, hold)
         now = self._workspace.marks(task, strict=strict) if runs else {}
         touched = sorted(name for name in {*marks, *now} if marks.get(name) != now.get(name))
-        changed = self._workspace.settle(task, facts["commit"])
+        changed = self._workspace.settle(task, facts["commit"]) if runs else ()
         good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
         if touched:
             return unfit(finding, "what it must leave alone changed while it ran", touched)
@@ -288,7 +288,14 @@ def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> d
         "changed": candidate.changed,
         "scope": task.spec.scope,
         "branch": run.branch,
+        "handed": handed(run, task),
         "dirty": (),
         "merged": True,
         "pushed": pushed,
     }
+
+
+def handed(run: Run, task: Task) -> tuple[str, ...]:
+    """The variables that agents of the run are given: what they wrote of them a check may tell."""
+    agents = (*run.catalogue.agents.values(), *task.spec.agents)
+    return tuple(sorted({name for agent in agents for name in agent.pass_env}))

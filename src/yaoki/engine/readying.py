@@ -54,9 +54,7 @@ class Readying:
             return own
         hold = replace(hold, environment=own)
         self._workspace.open_run(run)
-        strayed = self._workspace.intact(run)
-        if strayed:
-            return Faulted(strayed, transient=False)
+        self._workspace.refuse_strayed(run)
         attempt = task.attempt + 1
         place = self._workspace.prepare(run, task, attempt)
         if task.rerun and not (place.base and self._workspace.holds(run, place.base)):
@@ -66,7 +64,8 @@ class Readying:
             fault = self.set_up(task, attempt, place.worktree, hold)
             if fault is not None:
                 return fault
-        snapshot, warning = self._snapshot(task, attempt)
+        untouched = place.fresh and not task.spec.setup
+        snapshot, warning = self._snapshot(task, attempt, untouched=untouched)
         return Prepared(
             base=place.base,
             worktree=str(place.worktree),
@@ -75,7 +74,7 @@ class Readying:
             tree=place.tree,
             snapshot=snapshot,
             warning=warning,
-            guards=guarded(self._workspace),
+            guards=guarded(self._workspace, task.id),
             head=self._gathered(run, task),
         )
 
@@ -129,19 +128,19 @@ class Readying:
             write_atomically(self._ready_mark(task), _identity(worktree).encode())
         return None
 
-    def _snapshot(self, task: Task, attempt: int) -> tuple[str, str]:
+    def _snapshot(self, task: Task, attempt: int, *, untouched: bool) -> tuple[str, str]:
         """A snapshot that fails warns and disables rollback; the work goes on."""
         if not self._settings.snapshots:
             return "", ""
         try:
-            return self._workspace.snapshot(task, attempt), ""
+            return self._workspace.snapshot(task, attempt, untouched=untouched), ""
         except WorkspaceError as error:
             return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
 
 
-def guarded(workspace: Workspace) -> Mapping[str, str]:
+def guarded(workspace: Workspace, task_id: str) -> Mapping[str, str]:
     """What an attempt must leave as it is, by name with a hash."""
-    return {**workspace.guards(), **workspace.checkout()}
+    return {**workspace.guards(task_id), **workspace.checkout()}
 
 
 def _identity(folder: Path) -> str:

@@ -22,7 +22,6 @@ from yaoki.core.reports import (
     Blame,
     Conflicted,
     Declined,
-    Faulted,
     Interrupted,
     LandedOn,
     Moved,
@@ -120,10 +119,8 @@ class Stages:
         if isinstance(own, Declined):
             return own
         hold = replace(hold, environment=own)
-        strayed = self._workspace.intact(run)
-        if strayed:
-            # Somebody else moved the branch: what would be proven on it is not what was landed.
-            return Faulted(strayed, transient=False)
+        # Of a branch that somebody else moved: what is proven on it is not what was landed.
+        self._workspace.refuse_strayed(run)
         if self._workspace.rebuild(task):
             fault = self._readying.set_up(task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:

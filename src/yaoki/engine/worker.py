@@ -15,10 +15,12 @@ from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.core.turns import CONTENDING, Contender, gives_way, waits
+from yaoki.engine.branches import ask
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
 from yaoki.errors import (
+    BranchStrayed,
     DiskFull,
     Fault,
     GitFailed,
@@ -142,6 +144,9 @@ class Worker:
             return Faulted(_told(fault), fault.transient, fault.code)
         except (RemoteAway, DiskFull) as away:
             return Declined(_told(away), AWAY)
+        except BranchStrayed as strayed:
+            ask(self._store, run, strayed)
+            return Declined(strayed.sentence, AT_ONCE)
         except GitFailed as failed:
             return Faulted(_told(failed), transient=failed.transient)
         except (StoreError, LeaseLost, Superseded):

@@ -154,12 +154,7 @@ class Working:
         exit_ = agent.read(folder, look)
         if look.ended_by == "output":
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
-        report = self._kept(run, task, exit_)
-        if look.ended_by == "cancel":
-            return Interrupted("cancelled by a person", ref=report.head)
-        if look.ended_by in {"lease", "stop"}:
-            return Lost(f"the agent was ended because its worker stopped ({look.ended_by})")
-        return report
+        return self._kept(run, task, exit_)
 
     def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
@@ -169,7 +164,7 @@ class Working:
 
     def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What differs since the attempt began: of the repository's own, of the user's checkout."""
-        before, now = task.work.guards, guarded(self._workspace)
+        before, now = task.work.guards, guarded(self._workspace, task.id)
         names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
         mine = tuple(name for name in names if name.startswith(CHECKOUT))
         # An attempt that began under an older yaoki looked at no checkout.

@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from yaoki.core.display import sound
+
 LIMIT_S = 600.0
 INPUT_BYTES_MAX = 16 << 20
 # An agent that does not close its words must not keep us from an answer in time.
@@ -40,7 +42,7 @@ class Call:
 
     def text(self, name: str) -> str:
         value = self.data.get(name)
-        return value if isinstance(value, str) else ""
+        return sound(value) if isinstance(value, str) else ""
 
     @property
     def session(self) -> str:

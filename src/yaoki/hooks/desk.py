@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.hooks.call import due_file
 from yaoki.hooks.known import HOOKED
 from yaoki.hooks.state import Phase, Session, fold, phase_of
+from yaoki.store import make_home
 from yaoki.store.sessions import record_session, session_lines
 from yaoki.system import machine_id
 
@@ -84,6 +85,7 @@ class Desk:
     @contextmanager
     def alone(self) -> Iterator[bool]:
         """True for one hook of a session at a time: a hook that stands in two files counts once."""
+        make_home(self.app.home)
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.folder / f"{self.key}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         os.utime(descriptor)

@@ -45,11 +45,11 @@ def install(target: Target, limit_s: int, *, shy: bool = False) -> bool:
     wanted = command(target.agent, limit_s, shy=shy)
     if sorted(installed(target)) == sorted((name, wanted) for name in target.agent.events):
         return False
-    bare = _without(before or "{}\n", target)
-    text = bare
+    begun = json_text.begun(before or "")
+    bare = text = _without(begun, target)
     for event in target.agent.events:
         text = _with(text, event, _entry(target.agent, wanted, limit_s))
-    _remember(target, before if before is None or bare == before else bare, text)
+    _remember(target, before if before is None or bare == begun else bare, text)
     _write(target.file, text)
     return True
 
@@ -135,7 +135,7 @@ def _ours(text: str, target: Target) -> Iterator[tuple[str, int, int, str]]:
 
 def _parsed(text: str, file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(text, object_pairs_hook=_once)
+        held = json.loads(json_text.bare(text), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise _unfit(file, f"is no JSON that can be changed safely: {error}") from error
     if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):

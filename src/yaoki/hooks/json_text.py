@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# Some editors put it before the first byte; it is no part of the JSON, and stays.
+MARK = "\ufeff"
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
@@ -51,9 +53,19 @@ def _skip(text: str, at: int) -> int:
     return found.end()
 
 
+def bare(text: str) -> str:
+    """The JSON alone; an empty file holds no settings, which is an object without members."""
+    return text.removeprefix(MARK).strip() or "{}"
+
+
+def begun(text: str) -> str:
+    """Text to which something can be added: an empty file gets its object."""
+    return text if text.removeprefix(MARK).strip() else f"{text.rstrip()}{{}}\n"
+
+
 def place_of(text: str, *path: str | int) -> int | None:
     """Where the value of this path begins."""
-    at = _skip(text, 0)
+    at = _skip(text, len(MARK) if text.startswith(MARK) else 0)
     for step in path:
         if text[at] not in "{[":
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from yaoki.core.nearest import did_you_mean
 from yaoki.errors import Unknown
@@ -13,7 +14,8 @@ from yaoki.errors import Unknown
 class HookedAgent:
     """Where an agent's hooks stand and what it makes of them.
 
-    `events` maps the agent's name of an event to ours; `unit` makes its time limit of seconds;
+    `variable` moves the folder of the person's own file.  `events` are those it is put at; `unit`
+    makes its time limit of seconds;
     `refusals_max` is after how many refusals in a row it stops listening, zero for never;
     `ends_by_word`: it takes `continue: false`.  `notes` are for whoever installs.
     """
@@ -21,6 +23,7 @@ class HookedAgent:
     name: str
     project: str
     user: str
+    variable: str = ""
     local: str = ""
     events: tuple[str, ...] = ("Stop",)
     matcher: bool = False
@@ -36,6 +39,7 @@ HOOKED: Mapping[str, HookedAgent] = {
             "claude-code",
             ".claude/settings.json",
             ".claude/settings.json",
+            variable="CLAUDE_CONFIG_DIR",
             local=".claude/settings.local.json",
             events=("Stop", "UserPromptSubmit"),
             refusals_max=8,
@@ -45,6 +49,7 @@ HOOKED: Mapping[str, HookedAgent] = {
             "codex",
             ".codex/hooks.json",
             ".codex/hooks.json",
+            variable="CODEX_HOME",
             notes=("codex skips hooks that it was not told to trust, without a word",),
         ),
         HookedAgent(
@@ -70,6 +75,12 @@ NONE: Mapping[str, str] = {
     "mini-swe-agent": "it has no hooks",
     "pi": "its hooks were not tried",
 }
+
+
+def own_file(agent: HookedAgent, environ: Mapping[str, str]) -> Path:
+    """The settings that hold for all projects of a person, where their agent looks for them."""
+    moved = environ.get(agent.variable, "")
+    return Path(moved) / Path(agent.user).name if moved else Path.home() / agent.user
 
 
 def hooked(name: str) -> HookedAgent:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.agents.logs import read_regular
 from yaoki.agents.result import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
+from yaoki.core.display import sound
 from yaoki.core.events import Event, Note
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit
@@ -100,7 +101,7 @@ def _told(caller: Caller, said: Said, environ: Mapping[str, str]) -> dict[str, A
 def _clean(what: str, text: str, environ: Mapping[str, str]) -> str:
     if len(text) > TEXT_MAX:
         raise OverLimit(what, len(text), TEXT_MAX, hint="say it shorter, in characters")
-    words = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    words = sound(text.replace("\0", ""))
     return mask(words.strip(), secret_values(environ))
 
 

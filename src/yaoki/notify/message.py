@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import clip, one_line, plain
+from yaoki.core.display import clip, one_line, plain, sound
 from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Notice
 
@@ -20,17 +20,12 @@ WORDS_CHARS_MAX = 400
 def sendable(notice: Notice, environ: Mapping[str, str]) -> Notice:
     """The notice with its words fit for any receiver; agents wrote part of them."""
     secrets = secret_values(environ)
-    subject, body = (mask(plain(_text(said)), secrets) for said in (notice.subject, notice.body))
+    subject, body = (mask(plain(sound(said)), secrets) for said in (notice.subject, notice.body))
     return replace(
         notice,
         subject=one_line(subject, SUBJECT_CHARS_MAX) or notice.event,
         body=clip(body, BODY_CHARS_MAX, 0),
     )
-
-
-def _text(said: str) -> str:
-    """Half of a surrogate pair can be sent nowhere."""
-    return said.encode("utf-8", "replace").decode("utf-8")
 
 
 def document(notice: Notice) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from yaoki.plan.fields import inside
 from yaoki.plan.model import AgentModel, CheckModel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_FORM = "1 to 64 letters, digits, '_', '.' or '-', and begins with a letter or digit"
+_FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
 _WAYS = ("run", "shell", "file", "git", "judge", "python")
 # What belongs to commands only; a python check may have variables as well.
 _COMMANDS = ("success", "cwd", "env")

@@ -73,6 +73,7 @@ class Row:
     refused: int = 0
     session: str = ""
     spent: Spend = field(default_factory=Spend)
+    onto: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,6 @@ class Kept:
     head: str
     tree: str
     changed: tuple[str, ...]
-    deleted: int
-    tracked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Candidate:
     """The exact commit to prove: the task's work merged onto the run branch's head.
 
     `changed` are the paths in which it differs from `onto`.  With `conflicts` there is
-    nothing to prove.
+    nothing to prove.  How many files `onto` has is only told where some were deleted.
     """
 
     commit: str
@@ -124,8 +122,11 @@ class Workspace(Protocol):
     def prepare(self, run: Run, task: Task, attempt: int) -> Place:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
 
-    def snapshot(self, task: Task, attempt: int) -> str:
-        """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id."""
+    def snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
+        """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id.
+
+        `untouched` since it was made: then it holds what its HEAD holds, and nobody looks.
+        """
 
     def keep(self, run: Run, task: Task) -> Kept: ...
 
@@ -168,6 +169,11 @@ class Workspace(Protocol):
     def intact(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
 
+    def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
+        """Raise `BranchStrayed`, with the way back as its hint, unless the run branch is where
+        yaoki put it and holds all of `landed`.
+        """
+
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has.
 
@@ -177,11 +183,17 @@ class Workspace(Protocol):
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
 
-    def release(self, task: Task) -> None:
-        """Remove the worktree of a task whose work is reachable from a ref."""
+    def release(self, task: Task, *, elsewhere: bool = False) -> None:
+        """Remove the worktree of a task whose work is reachable from a ref.
 
-    def guards(self) -> Mapping[str, str]:
-        """Hashes of what an agent must never change: git config and hooks, by name."""
+        `elsewhere`: another machine goes on with it.
+        """
+
+    def guards(self, task_id: str = "") -> Mapping[str, str]:
+        """Hashes of what an agent must never change: git config and hooks, by name.
+
+        Those of the task's own worktree as well, when one is named.
+        """
 
     def checkout(self) -> Mapping[str, str]:
         """Hashes of the user's HEAD, index and tracked files; every name begins with checkout/."""

@@ -114,6 +114,11 @@ def make_home(folder: Path) -> None:
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text(IGNORE_ALL)
+    except FileExistsError as error:
+        raise StoreError(
+            f"{folder} cannot be made: a file stands in its place",
+            hint=f"move it away: mv {folder} {folder}.old",
+        ) from error
     except OSError as error:
         raise StoreError(
             f"{folder} cannot be made: {error.strerror}",

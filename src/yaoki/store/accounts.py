@@ -14,7 +14,7 @@ from yaoki.core.events import (
     Judged,
     RetryDecided,
 )
-from yaoki.core.model import Kind, Task
+from yaoki.core.model import AgentExit, Kind, Task
 from yaoki.ports import Account
 from yaoki.store.database import Link
 from yaoki.store.puts import Params
@@ -22,6 +22,8 @@ from yaoki.store.rows import Fields, instant, ms
 
 # When retries are used up nobody named a date; the account is tried again after this long.
 UNTOLD = timedelta(minutes=1)
+# The service refused, or was not asked, for the agent could not go on with its conversation.
+UNASKED = frozenset({"rate", "session"})
 
 SELECT = """
 SELECT a.name, a.until_ms, a.why, a.probe,
@@ -32,7 +34,8 @@ LIMIT = """
 INSERT INTO accounts (name, until_ms, why) VALUES (:name, :until_ms, :why)
 ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms, why = excluded.why, probe = ''
 """
-OPEN = "DELETE FROM accounts WHERE name = :name"
+# Whoever began before the limit tells nothing of it.
+OPEN = "DELETE FROM accounts WHERE name = :name AND until_ms <= :now"
 PROBE = """
 UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
 AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 'ACTIVE')
@@ -90,18 +93,23 @@ def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> N
                 # The first one after the wait tries for all.
                 probe = {"name": own, "task": before.id, "now": ms(now)}
                 link.put(PROBE, probe, fold=_first_of_each)
-            case AgentFinished(exit=exit_) if own and exit_.limit != "rate":
-                link.put(OPEN, {"name": own}, fold=_first_of_each)
+            case AgentFinished(exit=exit_) if own and _answered(exit_):
+                link.put(OPEN, {"name": own, "now": ms(now)}, fold=_first_of_each)
             case Judged():
                 # A judge at its limit gives no judgment, so these have answered.
                 for name in sorted(_judges(before)):
-                    link.put(OPEN, {"name": name}, fold=_first_of_each)
+                    link.put(OPEN, {"name": name, "now": ms(now)}, fold=_first_of_each)
             case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
                 _limit(link, failure.account or own, due, failure.message)
             case EscalateDecided(failure=failure) if failure.kind is Kind.RATE_LIMIT:
                 _limit(link, failure.account or own, now + UNTOLD, failure.message)
             case _:
                 pass
+
+
+def _answered(exit_: AgentExit) -> bool:
+    """Did its service answer?  Of one that was cut off nobody knows."""
+    return exit_.limit not in UNASKED and not exit_.cut_off
 
 
 def _judges(task: Task) -> set[str]:

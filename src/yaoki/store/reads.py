@@ -17,7 +17,7 @@ from yaoki.ports import Account, Entry, Row
 from yaoki.store import accounts
 from yaoki.store import statements as sql
 from yaoki.store.database import Database, Link, patient
-from yaoki.store.rows import Fields, entry_of, instant, run_of, screen_row, task_of
+from yaoki.store.rows import Fields, by_name, entry_of, instant, run_of, screen_row, task_of
 from yaoki.store.safety import safety_of
 
 SPECS_KEPT = 4096
@@ -122,7 +122,7 @@ class Reads:
     def rows(self, run_id: RunId) -> list[Row]:
         with self._db.read() as link:
             found = link.rows("SELECT * FROM tasks WHERE run_id = :id ORDER BY n", {"id": run_id})
-            return [screen_row(row) for row in found]
+            return [screen_row(row) for row in by_name(found)]
 
     @patient
     def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]:

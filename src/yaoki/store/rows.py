@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -54,6 +54,7 @@ DOC = (
 # Of a run: what is given when it is submitted and no statement looks for.
 RUN_DOC = ("planner", "chain", "budget", "continuous", "language", "approved")
 SAME = "same"
+NOTHING_SPENT = Spend()
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -172,10 +173,20 @@ def _reason(stored: str, state: State) -> Reason | None:
     return Reason.UNKNOWN if state is State.ESCALATED else None
 
 
+def by_name(found: Sequence[Any]) -> Iterable[Fields]:
+    """Rows of which every column is wanted: one of SQLite looks for each name from its first."""
+    if not found or isinstance(found[0], Mapping):
+        return found
+    names = tuple(found[0].keys())
+    return (dict(zip(names, row, strict=True)) for row in found)
+
+
 def screen_row(row: Fields) -> Row:
-    data = json.loads(row["doc"])
+    # Ten thousand at once for a screen, and most of them have no document and no reason.
+    data = json.loads(row["doc"]) if row["doc"] != "{}" else {}
     state = State(row["state"])
-    reason = _reason(row["reason"], state)
+    asked = row["reason"] or state is State.ESCALATED
+    reason = _reason(row["reason"], state) if asked else None
     return Row(
         id=TaskId(row["id"]),
         run_id=RunId(row["run_id"]),
@@ -205,7 +216,8 @@ def screen_row(row: Fields) -> Row:
         place=row["place"],
         refused=row["refused"],
         session=data.get("session", ""),
-        spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else Spend(),
+        spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
+        onto=data["work"].get("onto", "") if "work" in data else "",
     )
 
 

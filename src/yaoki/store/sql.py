@@ -52,7 +52,7 @@ class SqlStore(Workers, LeasedPorts, Growing):
                 "runs that are not finished",
                 pending + 1,
                 self._pending_runs_max,
-                hint="finish or cancel one first: yaoki status",
+                hint="finish or cancel one first: yaoki status --all",
             )
 
     # -------------------------------------------------------------- record

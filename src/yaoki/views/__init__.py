@@ -15,9 +15,11 @@ from yaoki.views.masking import masked
 from yaoki.views.plans import PlanView, TaskBound, plan_view
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import (
+    OFF_BRANCH,
     RunView,
     TaskView,
     in_need,
+    is_proof,
     row_of,
     run_head,
     run_view,
@@ -27,6 +29,7 @@ from yaoki.views.why import Decision, Explanation, Try, explain
 from yaoki.views.workers import lacking, worker_lines, workers_document
 
 __all__ = [
+    "OFF_BRANCH",
     "SCHEMA",
     "Decision",
     "Explanation",
@@ -40,6 +43,7 @@ __all__ = [
     "explanation_document",
     "failure_words",
     "in_need",
+    "is_proof",
     "lacking",
     "masked",
     "plan_document",

@@ -9,6 +9,7 @@ from typing import Any
 from yaoki.core.model import Reason, Spend, Stage, State
 from yaoki.core.status import Status
 from yaoki.ports import Entry
+from yaoki.views.costs import cost_document
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
 from yaoki.views.why import Decision, Explanation, Try
@@ -76,6 +77,7 @@ def _task(view: TaskView) -> Document:
         "due_at": _instant(row.due_at),
         "cancel_wanted": row.cancel_wanted,
         "landed": row.landed or None,
+        "on_branch": view.on_branch,
         "session": row.session or None,
         **_spent(row.spent),
         "next": view.next or None,
@@ -152,6 +154,7 @@ def plan_document(view: PlanView) -> Document:
         "tasks": [_bound(task) for task in view.tasks],
         "done_when": list(view.done_when),
         "worst_case": {"content": view.content, "total": view.total},
+        "cost": cost_document(view.costs),
     }
 
 
@@ -221,6 +224,7 @@ def _task_properties() -> Document:
         "required": _YES,
         "cancel_wanted": _YES,
         "held": _YES,
+        "on_branch": {"type": ["boolean", "null"]},
         "reason": {"enum": [None, *(reason.value for reason in Reason)]},
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
         **dict.fromkeys(("group", "phase", "session"), _MAYBE),

@@ -1,12 +1,13 @@
-"""A plan before it starts: its tasks in order and the worst number of agent runs."""
+"""A plan before it starts: its tasks in order, the worst number of agent runs, what it may cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from yaoki.core.bound import Bound, worst_case
 from yaoki.core.model import Spec
+from yaoki.views.costs import AgentCost, Known, plan_costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class PlanView:
     goal: str
     tasks: tuple[TaskBound, ...]
     done_when: tuple[str, ...]
+    costs: tuple[AgentCost, ...] = ()
 
     @property
     def content(self) -> int:
@@ -54,6 +56,12 @@ class PlanView:
         return sum(task.bound.total for task in self.tasks)
 
 
-def plan_view(goal: str, specs: Sequence[Spec], done_when: Sequence[str] = ()) -> PlanView:
+def plan_view(
+    goal: str,
+    specs: Sequence[Spec],
+    done_when: Sequence[str] = (),
+    known: Mapping[str, Known] | None = None,
+) -> PlanView:
+    """`known` is what agents cost before, by name."""
     tasks = (TaskBound(n, spec, worst_case(spec)) for n, spec in enumerate(specs, start=1))
-    return PlanView(goal, tuple(tasks), tuple(done_when))
+    return PlanView(goal, tuple(tasks), tuple(done_when), plan_costs(specs, known or {}))

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaoki.core.graph import causes
-from yaoki.core.model import Question, Reason, Run, Spend, Stage, State, Task, TaskId
+from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, Task, TaskId
 from yaoki.core.status import Status, exit_code, stands_at
 from yaoki.core.tags import joined
 from yaoki.ports import Row
 
+OFF_BRANCH = "landed, but its commit is not on the branch any more"
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
+OPEN = frozenset(state for state in State if not state.final and state not in STUCK)
 NEEDS_SHOWN = 3
 
 
@@ -30,6 +32,8 @@ class TaskView:
     next: str = ""
     limited_until: datetime | None = None
     lacks: str = ""
+    # Does the run branch hold what it landed?  Nothing where nobody looked.
+    on_branch: bool | None = None
 
     @property
     def blocked(self) -> bool:
@@ -46,10 +50,33 @@ class RunView:
     counts: Mapping[str, int]
     next: str
     spent: Spend = field(default_factory=Spend)
+    # Is anybody at it?  An active run that nobody carries stands still until it is resumed.
+    carried: bool = True
 
     @property
     def exit_code(self) -> int:
         return exit_code(self.run, self.status)
+
+    @property
+    def planned(self) -> tuple[TaskView, ...]:
+        """The tasks that are counted: the run's own proofs and what was replaced are none."""
+        return tuple(
+            view
+            for view in self.tasks
+            if view.row.state is not State.REPLACED and not is_proof(view)
+        )
+
+    @property
+    def landed(self) -> tuple[TaskView, ...]:
+        """Done and on the run branch: what subtasks landed comes there with their group."""
+        waiting = {v.row.id for v in self.tasks if v.row.kind == "group" and not v.row.landed}
+        return tuple(
+            view
+            for view in self.planned
+            if view.row.state is State.DONE
+            and view.row.parent not in waiting
+            and view.on_branch is not False
+        )
 
     @property
     def asking(self) -> tuple[TaskView, ...]:
@@ -60,6 +87,11 @@ class RunView:
     def notes(self) -> tuple[TaskView, ...]:
         """Optional tasks that did not land: a note, never a failed run."""
         return tuple(v for v in self.tasks if not v.row.required and v.row.state in STUCK)
+
+
+def is_proof(view: TaskView) -> bool:
+    """The task that proves the whole run, which no plan lists."""
+    return view.row.kind == "check" and view.row.name.startswith(DONE_WHEN)
 
 
 def run_view(
@@ -73,22 +105,23 @@ def run_view(
     limits: Mapping[str, datetime] | None = None,
     lacks: Callable[[Row], str] = lambda _: "",
     spent: Spend | None = None,
+    on_branch: Mapping[TaskId, bool] | None = None,
+    taking: Callable[[], str] = lambda: "",
 ) -> RunView:
     """`questions` are those of the escalated tasks; `worker` says that somebody is at it; `limits`
-    until when which account waits; `lacks` why no worker takes a task that could start.
+    until when which account waits; `lacks` why no worker takes a task that could start;
+    `on_branch` whether what landed is still there, where that was looked at; `taking` what brings
+    the work into the base branch where `yaoki merge` would be refused.
     """
     tally = Counter((row.state, row.required) for row in rows)
     unsettled = any(row.held or row.undo_wanted for row in rows)
     head = run_head(run, tally, resting=resting, unsettled=unsettled, spent=spent)
-    blocked = _causes(rows, needs)
-    asked = questions or {}
-    by_id = {row.id: row for row in rows}
-    held = (_view(row, by_id, blocked, needs, asked.get(row.id)) for row in rows)
-    tasks = tuple(
-        replace(v, limited_until=(limits or {}).get(v.row.account), lacks=lacks(v.row))
-        for v in held
-    )
-    return replace(head, tasks=tasks, next=_next(run, head.status, tasks, worker=worker))
+    by_id, blocked = {row.id: row for row in rows}, _causes(rows, needs)
+    around = _Around(by_id, needs, blocked, questions or {}, limits or {}, on_branch or {})
+    idle = _idle(run, head.status, worker=worker)
+    tasks = tuple(around.view(row, lacks(row) or idle) for row in rows)
+    next_ = _next(run, head.status, tasks, worker=worker, taking=taking)
+    return replace(head, tasks=tasks, next=next_, carried=worker)
 
 
 def run_head(
@@ -107,6 +140,13 @@ def run_head(
     return RunView(run, stands, (), counts, "", spent or Spend())
 
 
+def _idle(run: Run, stands: Status, *, worker: bool) -> str:
+    """Why nothing of the run is begun, whatever is ready."""
+    if run.paused:
+        return "the run is paused"
+    return "nobody carries the run" if stands is Status.ACTIVE and not worker else ""
+
+
 def _causes(
     rows: Sequence[Row], needs: Mapping[TaskId, Sequence[TaskId]]
 ) -> Mapping[TaskId, TaskId]:
@@ -114,26 +154,33 @@ def _causes(
     failed = [row.id for row in rows if row.state in STUCK]
     if not failed:
         return {}
-    open_ids = {row.id for row in rows if not row.state.final and row.state not in STUCK}
+    open_ids = {row.id for row in rows if row.state in OPEN}
     return causes(needs, failed, open_ids.__contains__)
 
 
-def _view(
-    row: Row,
-    rows: Mapping[TaskId, Row],
-    blocked: Mapping[TaskId, TaskId],
-    needs: Mapping[TaskId, Sequence[TaskId]],
-    asked: Question | None,
-) -> TaskView:
-    wanted = tuple(needs.get(row.id, ()))
-    unmet = tuple(need for need in wanted if rows[need].state is not State.DONE)
-    if row.id in blocked:
-        cause = rows[blocked[row.id]]
-        reason = Reason.DEPENDENCY_FAILED.value
-        return TaskView(row, reason, cause.id, (), wanted, unmet, _way_out(cause))
-    choices = tuple(choice.value for choice in asked.choices) if asked else ()
-    next_ = f"yaoki answer {row.id}" if row.state is State.ESCALATED else ""
-    return TaskView(row, row.reason, "", choices, wanted, unmet, next_)
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a task is seen beside.  Ten thousand are looked at at once, so each is made once."""
+
+    rows: Mapping[TaskId, Row]
+    needs: Mapping[TaskId, Sequence[TaskId]]
+    blocked: Mapping[TaskId, TaskId]
+    asked: Mapping[TaskId, Question]
+    limits: Mapping[str, datetime]
+    on_branch: Mapping[TaskId, bool]
+
+    def view(self, row: Row, lacks: str) -> TaskView:
+        wanted = tuple(self.needs.get(row.id, ()))
+        unmet = tuple([need for need in wanted if self.rows[need].state is not State.DONE])
+        until, there = self.limits.get(row.account), self.on_branch.get(row.id)
+        if row.id in self.blocked:
+            cause = self.rows[self.blocked[row.id]]
+            reason, way = Reason.DEPENDENCY_FAILED.value, _way_out(cause)
+            return TaskView(row, reason, cause.id, (), wanted, unmet, way, until, lacks, there)
+        asked = self.asked.get(row.id)
+        choices = tuple(choice.value for choice in asked.choices) if asked else ()
+        next_ = f"yaoki answer {row.id}" if row.state is State.ESCALATED else ""
+        return TaskView(row, row.reason, "", choices, wanted, unmet, next_, until, lacks, there)
 
 
 def _way_out(cause: Row) -> str:
@@ -147,20 +194,33 @@ def in_need(tasks: Sequence[TaskView]) -> TaskView | None:
     return min(asking, key=lambda view: (not view.row.required, view.row.n), default=None)
 
 
-def _next(run: Run, stands: Status, tasks: Sequence[TaskView], *, worker: bool) -> str:
+def _next(
+    run: Run,
+    stands: Status,
+    tasks: Sequence[TaskView],
+    *,
+    worker: bool,
+    taking: Callable[[], str],
+) -> str:
     match stands:
         case Status.ACTIVE:
             return f"yaoki {'watch' if worker else 'resume'} {run.id}"
         case Status.DONE:
-            return f"git log {run.merged}" if run.merged else f"yaoki merge {run.id}"
+            if run.merged:
+                return f"git log {run.merged}"
+            return taking() or f"yaoki merge {run.id}"
         case Status.ESCALATED:
             first = in_need(tasks)
             return first.next if first else f"yaoki status {run.id}"
         case Status.PAUSED:
-            return f"yaoki answer {run.id} go"
+            # What has to be done first stands in its question.
+            go = "" if run.paused.startswith("branch") else " go"
+            return f"yaoki answer {run.id}{go}"
         case Status.CANCELLED:
             landed = any(view.row.landed for view in tasks)
-            return f"yaoki merge {run.id} --partial" if landed else "yaoki recover"
+            if not landed:
+                return "yaoki recover"
+            return taking() or f"yaoki merge {run.id} --partial"
 
 
 def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:

@@ -15,10 +15,8 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
-from starlette.routing import Mount
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path_
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from yaoki.errors import YaokiError
@@ -26,6 +24,8 @@ from yaoki.observe.exposition import MEDIA
 from yaoki.web.asked import Asked, read_body, read_query
 from yaoki.web.desk import Desk
 from yaoki.web.events import Hub
+from yaoki.web.files import Files
+from yaoki.web.graphs import Written
 from yaoki.web.guard import METRICS, Guard, as_response
 from yaoki.web.openapi import openapi
 from yaoki.web.passes import Passes
@@ -48,6 +48,7 @@ class Site:
         self.desk, self.hub = desk, Hub(desk)
         self._threads = CapacityLimiter(THREADS)
         self._document = json.dumps(openapi(ROUTES)).encode()
+        self._files = Files(STATIC)
         inner = Starlette(
             routes=[*self._api(), *self._page()],
             lifespan=self._life,
@@ -61,6 +62,7 @@ class Site:
 
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(to_thread.run_sync(self.desk.warm))
         following = asyncio.create_task(self.hub.follow())
         try:
             yield
@@ -69,6 +71,7 @@ class Site:
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
+            await warming
 
     # -------------------------------------------------------------- the table
 
@@ -106,6 +109,8 @@ class Site:
         if isinstance(held, Download):
             kept = {"Content-Disposition": f'attachment; filename="{held.name}"'}
             return Response(held.data, headers=kept, media_type=held.media)
+        if isinstance(held, Written):
+            return Response(held.body, media_type="application/json")
         return as_response(200, self.desk.masked(held))
 
     def _told(self, endpoint: Endpoint) -> Endpoint:
@@ -144,11 +149,11 @@ class Site:
 
     # -------------------------------------------------------------- the page
 
-    def _page(self) -> list[Path_ | Mount]:
+    def _page(self) -> list[Path_]:
         """Any other path is a view of the page, so that addresses of views can be kept."""
         return [
             Path_(METRICS, self._told(self._metrics)),
-            Mount("/static", Files(directory=STATIC)),
+            Path_("/static/{file:path}", self._file),
             Path_("/favicon.ico", self._no_icon),
             Path_("/{view:path}", self._index),
         ]
@@ -163,7 +168,13 @@ class Site:
     async def _index(self, request: Request) -> Response:
         if request.url.path.startswith("/api"):
             raise HTTPException(404)
-        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+        return self._files.index(_known(request))
+
+    async def _file(self, request: Request) -> Response:
+        found = self._files.answer(request.path_params["file"], _known(request))
+        if found is None:
+            raise HTTPException(404)
+        return found
 
     async def _unserved(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -173,13 +184,8 @@ class Site:
         return as_response(*refusal(Turned(status, code, words, hint=hint)))
 
 
-class Files(StaticFiles):
-    """The page's own files: the browser asks each time whether its copy is still the same."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        answer = super().file_response(*args, **kwargs)
-        answer.headers["Cache-Control"] = "no-cache"
-        return answer
+def _known(request: Request) -> str:
+    return request.headers.get("if-none-match", "")
 
 
 async def _body(request: Request, route: Route) -> dict[str, Any]:

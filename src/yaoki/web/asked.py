@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from yaoki.core.display import sound
 from yaoki.web.refusals import bad
 
 TEXT_MAX = 8_000
@@ -66,7 +67,7 @@ class Param:
             raise bad(f"{self.name} is longer than {self.high or TEXT_MAX} characters")
         if self.words and value not in self.words:
             raise bad(f"{self.name}: {value[:40]!r} is none of {', '.join(self.words)}")
-        return value
+        return sound(value) if self.kind == "string" else value
 
     def _several(self, values: tuple[str, ...]) -> tuple[str, ...]:
         if len(values) > (self.high or 100):
@@ -74,7 +75,7 @@ class Param:
         strange = [value for value in values if self.words and value not in self.words]
         if strange:
             raise bad(f"{self.name}: {strange[0][:40]!r} is none of {', '.join(self.words)}")
-        return values
+        return tuple(sound(value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

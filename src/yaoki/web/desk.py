@@ -6,23 +6,27 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from yaoki.app import App
-from yaoki.app.looking import look
 from yaoki.app.observing import Metrics
-from yaoki.core.model import Run, Task
-from yaoki.core.redact import secret_values
-from yaoki.errors import Unknown
+from yaoki.app.watching import Watch
+from yaoki.core.model import Run, RunId, Task
+from yaoki.core.redact import mask, secret_values
+from yaoki.errors import Unknown, YaokiError
 from yaoki.store import pages
 from yaoki.views import RunView, masked
+from yaoki.views.shape import Shape
 from yaoki.web.folds import Burndown, Folds, Reliability
 
-VIEWS_KEPT = 8
+# Runs that are watched at once, and how many tasks they may have together: a matter of memory.
+WATCHED_MAX = 8
+WATCHED_TASKS_MAX = 60_000
 FOLDS_KEPT = 32
 NAMES_KEPT = 50_000
 # Who holds a task may die without a commit, and a wait may end without one.
@@ -30,11 +34,16 @@ VIEW_HOLDS = timedelta(seconds=2)
 Kept = TypeVar("Kept")
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    version: int
-    until: datetime
-    view: RunView
+@dataclass(slots=True)
+class _Watched:
+    """A run that somebody looks at; what was made of its last view is kept beside it."""
+
+    watch: Watch
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    version: int | None = None
+    until: datetime | None = None
+    view: RunView | None = None
+    made: dict[str, Any] = field(default_factory=dict)
 
 
 class Desk:
@@ -44,11 +53,10 @@ class Desk:
         self._where, self._store = where, store
         self._app = App(where, store=store)
         self._has_store = False
-        self._views: OrderedDict[str, _Seen] = OrderedDict()
+        self._watched: OrderedDict[str, _Watched] = OrderedDict()
         self._burndowns: OrderedDict[str, Folds[Burndown]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
         self._turn = threading.Lock()
-        self._looking: dict[str, threading.Lock] = {}
 
     # -------------------------------------------------------------- the store
 
@@ -75,13 +83,19 @@ class Desk:
         old = self._app
         with self._turn:
             self._app, self._has_store = App(self._where, store=self._store), False
-            self._views.clear()
+            self._watched.clear()
             self._burndowns.clear()
             self._names.clear()
             self.__dict__.pop("reliability", None)
             self.__dict__.pop("cures", None)
             self.__dict__.pop("_metrics", None)
         old.close()
+
+    def warm(self) -> None:
+        """Open the store and look at the newest run before anybody asks; a fault is told then."""
+        with suppress(YaokiError):
+            if self.newest:
+                self.view(self.newest)
 
     def close(self) -> None:
         self._app.close()
@@ -95,6 +109,12 @@ class Desk:
     @property
     def cursor(self) -> int:
         return self._app.store.cursor() if self.has_store else 0
+
+    @property
+    def newest(self) -> str | None:
+        """The run that began last: a page that has just come most often wants to see that."""
+        runs = self._app.store.runs() if self.has_store else []
+        return runs[-1].id if runs else None
 
     def run(self, named: str) -> Run:
         """By its whole id at once; the beginning of one, or what was archived, is looked for."""
@@ -111,20 +131,44 @@ class Desk:
 
     def view(self, run: str) -> RunView:
         """The run as it stands; looked at once however many ask, until somebody commits."""
-        app = self.app
-        run_id = self.run(run).id
+        held = self._watch(self.run(run).id)
+        with held.turn:
+            return self._looked(held)
+
+    def made(self, run: str, what: str, make: Callable[[RunView, Shape], Kept]) -> Kept:
+        """Something made of the whole run, once for each view of it."""
+        held = self._watch(self.run(run).id)
+        with held.turn:
+            view = self._looked(held)
+            if what not in held.made:
+                held.made[what] = make(view, held.watch.shape)
+            found: Kept = held.made[what]
+            return found
+
+    def _watch(self, run_id: RunId) -> _Watched:
         with self._turn:
-            looking = self._looking.setdefault(run_id, threading.Lock())
-        with looking:
-            version, began = app.store.version(), self.now
-            seen = self._views.get(run_id)
-            if seen and seen.version == version and began < seen.until:
-                return seen.view
-            view = look(app, app.store.run(run_id))
-            # What took long to look at is held for longer.
-            until = self.now + max(VIEW_HOLDS, 4 * (self.now - began))
-            self._keep(self._views, run_id, _Seen(version, until, view), VIEWS_KEPT)
-            return view
+            held = self._watched.get(run_id)
+            if held is None:
+                # Within the turn: a store that is replaced meanwhile leaves nobody behind.
+                held = self._watched[run_id] = _Watched(Watch(self._app, run_id))
+            self._watched.move_to_end(run_id)
+            while len(self._watched) > 1 and self._too_many():
+                self._watched.popitem(last=False)
+            return held
+
+    def _too_many(self) -> bool:
+        tasks = sum(len(held.watch) for held in self._watched.values())
+        return len(self._watched) > WATCHED_MAX or tasks > WATCHED_TASKS_MAX
+
+    def _looked(self, held: _Watched) -> RunView:
+        version, began = self.app.store.version(), self.now
+        if held.view and held.until and held.version == version and began < held.until:
+            return held.view
+        view = held.watch.look()
+        # What took long to look at is held for longer.
+        held.until = self.now + max(VIEW_HOLDS, 4 * (self.now - began))
+        held.version, held.view, held.made = version, view, {}
+        return view
 
     def name(self, task_id: str) -> str:
         """A task's name never changes; one that has left the store has none any more."""
@@ -167,9 +211,15 @@ class Desk:
         return self._metrics.text()
 
     def _onward(self, run_id: str) -> Callable[..., Any]:
-        def read(events: tuple[str, ...], after: int, limit: int) -> Any:
-            database = self.app.store.database
-            return pages.onward(database, run_id=run_id, events=events, after=after, limit=limit)
+        def read(events: tuple[str, ...], after: int, before: int, limit: int) -> Any:
+            return pages.onward(
+                self.app.store.database,
+                run_id=run_id,
+                events=events,
+                after=after,
+                before=before,
+                limit=limit,
+            )
 
         return read
 
@@ -185,6 +235,11 @@ class Desk:
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
         return secret_values(os.environ)
+
+    @cached_property
+    def clean(self) -> Callable[[str], str]:
+        """Short texts that come again and again, such as names, are looked at once."""
+        return lru_cache(maxsize=NAMES_KEPT)(lambda text: mask(text, self._secrets))
 
     def masked(self, value: Any) -> Any:
         return masked(value, self._secrets)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -17,9 +19,11 @@ from typing import Any
 
 from anyio import to_thread
 
+from yaoki.core.display import sound
 from yaoki.errors import StoreBroken, YaokiError
 from yaoki.ports import Entry
 from yaoki.store import pages
+from yaoki.views import entry_document
 from yaoki.web.desk import Desk
 from yaoki.web.journal import entry_shown
 from yaoki.web.refusals import Turned
@@ -29,6 +33,8 @@ BEAT_S = 10.0
 PAGE = 500
 KEPT = 2_000
 LISTENERS_MAX = 64
+# A store that is away for so long is told to whoever listens.
+STALL_S = 2.0
 RETRY = b"retry: 1000\n\n"
 
 
@@ -44,8 +50,8 @@ class Ready:
 class Hub:
     """Lives in the server's loop; the store is asked in threads."""
 
-    def __init__(self, desk: Desk, *, beat_s: float = BEAT_S) -> None:
-        self._desk, self._beat_s = desk, beat_s
+    def __init__(self, desk: Desk, *, beat_s: float = BEAT_S, stall_s: float = STALL_S) -> None:
+        self._desk, self._beat_s, self._stall_s = desk, beat_s, stall_s
         self._kept: deque[Ready] = deque(maxlen=KEPT)
         # Everything after `_floor` up to `_head` is in `_kept`.
         self._floor = self._head = 0
@@ -53,6 +59,9 @@ class Hub:
         self._listeners = 0
         self._generation = 0
         self._closing = False
+        # Since when no round came to its end; nothing while all is well.
+        self._failing_since: float | None = None
+        self._said_following = True
         self._news = asyncio.Event()
         self._wanted = asyncio.Event()
 
@@ -62,11 +71,36 @@ class Hub:
         """While anybody listens; without listeners the store is left alone."""
         while not self._closing:
             await self._wanted.wait()
-            with suppress(YaokiError):
-                # A store that cannot be read now is asked again; those who listen get their beats.
-                while await self._advanced():
-                    pass
+            self._ended(await self._round())
             await asyncio.sleep(POLL_S)
+
+    async def _round(self) -> bool:
+        """Everything that is new.  Whatever goes wrong is tried again at the next one."""
+        try:
+            while await self._advanced():
+                pass
+        except YaokiError:
+            return False
+        except Exception:  # noqa: BLE001 - live updates must not end for one mistake of ours
+            if self._failing_since is None:
+                print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+            return False
+        return True
+
+    def _ended(self, well: bool) -> None:
+        if well:
+            self._failing_since = None
+        elif self._failing_since is None:
+            self._failing_since = _clock()
+        if self._said_following != self.following:
+            self._said_following = self.following
+            self._tell()
+
+    @property
+    def following(self) -> bool:
+        """Does who listens get what is new?  A short fault is none: nothing is lost by it."""
+        since = self._failing_since
+        return since is None or _clock() - since < self._stall_s
 
     async def _advanced(self) -> bool:
         """Was there a whole page, so that there may be more?"""
@@ -98,8 +132,15 @@ class Hub:
         return [self._ready(entry) for entry in found]
 
     def _ready(self, entry: Entry) -> Ready:
-        shown = self._desk.masked(entry_shown(self._desk, entry))
-        return Ready(entry.seq, entry.run_id, frame("journal", shown, entry.seq))
+        try:
+            shown = self._desk.masked(entry_shown(self._desk, entry))
+            return Ready(entry.seq, entry.run_id, frame("journal", shown, entry.seq))
+        except YaokiError:
+            raise
+        except Exception:  # noqa: BLE001 - one entry that we cannot show costs one entry
+            print(f"journal entry {entry.seq}:", file=sys.stderr)
+            print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+            return Ready(entry.seq, entry.run_id, frame("journal", _bare(entry), entry.seq))
 
     def _replaced(self) -> None:
         self._generation += 1
@@ -142,22 +183,22 @@ class Hub:
             yield frame("gone", {"why": "the journal ends before that; load anew"})
             return
         cursor, generation = end if after is None else after, self._generation
-        yield frame("hello", {"schema": 1, "cursor": cursor, "now": self._now()}, cursor)
-        clock = asyncio.get_running_loop().time
-        spoken = clock()
+        spoken, well = _clock(), self.following
+        yield frame("hello", {"schema": 1, **self._beat(cursor)}, cursor)
         while not self._closing and generation == self._generation:
             news = self._news
             if cursor < self._head:
                 frames, cursor = await self._next(cursor, run_id)
                 for piece in frames:
                     yield piece
-                    spoken = clock()
+                    spoken = _clock()
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), max(0.0, spoken + self._beat_s - clock()))
-            if clock() >= spoken + self._beat_s:
-                yield frame("beat", {"cursor": cursor, "now": self._now()}, cursor)
-                spoken = clock()
+                    await asyncio.wait_for(news.wait(), max(0.0, spoken + self._beat_s - _clock()))
+            if _clock() >= spoken + self._beat_s or well != self.following:
+                well = self.following
+                yield frame("beat", self._beat(cursor), cursor)
+                spoken = _clock()
         why = "the server stops" if self._closing else "the store was replaced; load anew"
         yield frame("gone", {"why": why})
 
@@ -167,7 +208,7 @@ class Hub:
         if not self._wanted.is_set():
             self._kept.clear()
             self._floor = self._head = end
-            self._version = None
+            self._version = self._failing_since = None
             self._wanted.set()
         return end
 
@@ -187,11 +228,22 @@ class Hub:
         end = found[-1].seq if len(found) == PAGE else head
         return [self._ready(entry).frame for entry in found], end
 
-    def _now(self) -> str:
-        return self._desk.now.isoformat()
+    def _beat(self, cursor: int) -> dict[str, Any]:
+        now = self._desk.now.isoformat()
+        return {"cursor": cursor, "now": now, "following": self.following}
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _bare(entry: Entry) -> dict[str, Any]:
+    """Without what could not be told of it."""
+    told = entry_document(entry)
+    return {**told, "data": {}, "words": "", "name": None, "cut": True}
 
 
 def frame(event: str, data: Any, seq: int | None = None) -> bytes:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = sound(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
     number = f"id: {seq}\n" if seq is not None else ""
     return f"{number}event: {event}\ndata: {text}\n\n".encode()

@@ -14,7 +14,9 @@ from yaoki.ports import Entry
 PAGE = 2_000
 # About a second of work on a small machine; the next request goes on from there.
 ENTRIES_PER_LOOK = 40_000
+LINES_AT_ONCE = 50_000
 RECENT_KEPT = 100
+POINTS_KEPT = 4_000
 
 
 class Fold(Protocol):
@@ -24,7 +26,8 @@ class Fold(Protocol):
 
 
 Held = TypeVar("Held", bound=Fold)
-Read = Callable[[tuple[str, ...], int, int], Sequence[Entry]]
+# Of these events, the lines between two others, at most so many.
+Read = Callable[[tuple[str, ...], int, int, int], Sequence[Entry]]
 
 
 class Folds(Generic[Held]):
@@ -39,14 +42,18 @@ class Folds(Generic[Held]):
         """The fold, whether it has seen everything up to `end`, and how far it has."""
         with self._turn:
             for _ in range(ENTRIES_PER_LOOK // PAGE):
-                page = self._read(self._fold.EVENTS, self._after, PAGE)
-                for entry in page:
-                    self._fold.add(entry)
-                self._after = page[-1].seq if page else self._after
-                if len(page) < PAGE:
-                    self._after = max(self._after, end)
-                    return self._fold, True, self._after
-            return self._fold, False, self._after
+                if self._after >= end:
+                    break
+                self._read_on(end)
+            return self._fold, self._after >= end, self._after
+
+    def _read_on(self, end: int) -> None:
+        """Where its events are rare the database looks through many lines: never through all."""
+        far = min(self._after + LINES_AT_ONCE, end)
+        page = self._read(self._fold.EVENTS, self._after, far + 1, PAGE)
+        for entry in page:
+            self._fold.add(entry)
+        self._after = page[-1].seq if len(page) == PAGE else far
 
 
 class Point(NamedTuple):
@@ -151,6 +158,9 @@ class Burndown:
             self.points[-1] = point
         else:
             self.points.append(point)
+        if len(self.points) > POINTS_KEPT:
+            # The first and the newest stay; between them every second is enough for a chart.
+            self.points[1:-1] = self.points[2:-1:2]
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:

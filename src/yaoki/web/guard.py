@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from yaoki.core.display import sound
 from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, LINK, SCRAPE, Passes
 from yaoki.web.place import Place
 from yaoki.web.refusals import Turned, refusal
@@ -167,6 +168,6 @@ def _strictly(send: Send) -> Send:
 
 
 def as_response(status: int, document: Mapping[str, Any]) -> Response:
-    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    body = sound(json.dumps(document, ensure_ascii=False, separators=(",", ":"))).encode()
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     return Response(body, status, headers, media_type="application/json")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from yaoki import __version__
 from yaoki.app.looking import weights
-from yaoki.core.graph import downstream
-from yaoki.core.model import Run, RunId, TaskId
+from yaoki.core.model import Run, RunId
 from yaoki.core.wire import to_data
 from yaoki.ports import Account
 from yaoki.system import disk_free, memory_free
@@ -19,7 +18,7 @@ from yaoki.views.cures import cure_document
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.journal import entry_shown
-from yaoki.web.runs import task_documents
+from yaoki.web.runs import names_of, task_documents
 from yaoki.web.tasks import waivable
 
 SHOWN_MAX = 200
@@ -34,10 +33,12 @@ def session(desk: Desk, asked: Asked) -> Document:
         "version": __version__,
         "repository": app.repository.top.name,
         "folder": str(app.repository.top),
-        "language": app.settings.language,
+        # What nobody set is left to the browser, which knows what its person reads.
+        "language": "" if app.loaded.origin["language"] == "default" else app.settings.language,
         "now": desk.now.isoformat(),
         "cursor": desk.cursor,
         "has_store": desk.has_store,
+        "newest": desk.newest,
     }
 
 
@@ -73,13 +74,11 @@ def _question(desk: Desk, view: RunView, shown: TaskView) -> Document:
     told = desk.app.store.journal(task_id=task.id, limit=5000)
     since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
     words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
-    needs: Mapping[TaskId, tuple[TaskId, ...]] = {
-        one.row.id: tuple(TaskId(need) for need in one.needs) for one in view.tasks
-    }
+    below = desk.made(view.run.id, f"below {task.id}", lambda _, shape: shape.below(task.id))
     return {
         "run": view.run.id,
         "goal": view.run.goal,
-        "task": task_documents(view, [shown], desk.now)[0],
+        "task": task_documents(view, [shown], desk.now, names_of(desk, view))[0],
         "since": since[-1].isoformat() if since else None,
         "message": words[-1] if words else None,
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
@@ -87,7 +86,7 @@ def _question(desk: Desk, view: RunView, shown: TaskView) -> Document:
         "waivable": waivable(task),
         "worktree": task.work.worktree or None,
         "required": shown.row.required,
-        "blocks": len(set(downstream(task.id, needs))),
+        "blocks": below,
     }
 
 

@@ -73,7 +73,9 @@ def address(name: str, port: int) -> str:
 def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Bound:
     """`any_port`: when that one is taken, whichever is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # Named, or the loop does not see that it is TCP: then the second part of each answer waits for
+    # the browser to acknowledge the first, forty milliseconds each time.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _bind(made, host, port, any_port=any_port)

@@ -29,6 +29,11 @@ STATUSES: tuple[tuple[type[YaokiError], int, str], ...] = (
 )
 
 
+# An answer is read by people: whoever has more to tell has written it beside the server.
+SENTENCE_MAX = 500
+DEFECTS_MAX = 100
+
+
 class Turned(YaokiError):
     """A request that is turned away before anything is looked at."""
 
@@ -47,12 +52,16 @@ def refusal(error: YaokiError) -> tuple[int, Mapping[str, Any]]:
     status, code = _code(error)
     told = {
         "code": code,
-        "sentence": error.sentence,
-        "hint": error.hint,
-        "defects": list(getattr(error, "defects", ())),
+        "sentence": _short(error.sentence),
+        "hint": _short(error.hint),
+        "defects": [_short(one) for one in tuple(getattr(error, "defects", ()))[:DEFECTS_MAX]],
         "exit_code": error.exit_code,
     }
     return status, {"schema": SCHEMA, "error": told}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SENTENCE_MAX else text[: SENTENCE_MAX - 1] + "…"
 
 
 def _code(error: YaokiError) -> tuple[int, str]:

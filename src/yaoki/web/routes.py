@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaoki.core.model import Choice
-from yaoki.web import actions, journal, others, reports, runs, tasks
+from yaoki.web import actions, graphs, journal, others, reports, runs, tasks
 from yaoki.web.asked import Asked, Param
 from yaoki.web.desk import Desk
+from yaoki.web.graphs import Written
 from yaoki.web.reports import Download
 
 BASE = "/api/v1"
@@ -17,7 +18,7 @@ SEQ_MAX = 10**18
 PIECE_MAX = 1 << 20
 
 
-Call = Callable[[Desk, Asked], Mapping[str, Any] | Download]
+Call = Callable[[Desk, Asked], Mapping[str, Any] | Download | Written]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ ROUTES: tuple[Route, ...] = (
         runs.tasks,
         (STATE, TEXT, IDS, CURSOR, _limit(100, 1000)),
     ),
-    Route(f"{_RUN}/graph", "All tasks and their needs, compact.", "Graph", runs.graph),
+    Route(f"{_RUN}/graph", "All tasks and their needs, compact.", "Graph", graphs.graph),
     Route(
         f"{_RUN}/timeline",
         "Attempts, stages and waits with their causes.",

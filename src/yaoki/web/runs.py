@@ -1,15 +1,17 @@
-"""Answers about runs: their list, one of them, its tasks, graph, timeline and burn-down."""
+"""Answers about runs: their list, one of them, its tasks, timeline and burn-down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from yaoki.app.looking import head, journal_of
-from yaoki.core.model import State
+from yaoki.app.looking import carried, head, journal_of
+from yaoki.core.model import Run, State
 from yaoki.core.status import Status
+from yaoki.store import pages
 from yaoki.views import (
     SCHEMA,
     RunView,
@@ -18,6 +20,7 @@ from yaoki.views import (
     status_document,
     waiting_for,
 )
+from yaoki.views.shape import Shape
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.folds import thinned
@@ -25,10 +28,6 @@ from yaoki.web.timeline import life_document, life_of
 
 ASKING_MAX = 100
 NEEDS_SHOWN = 3
-GRAPH_FIELDS = (
-    *("n", "name", "state", "stage", "kind", "attempt", "layer"),
-    *("phase", "group", "blocked", "held", "required"),
-)
 Document = dict[str, Any]
 
 
@@ -40,7 +39,23 @@ def listed(desk: Desk, asked: Asked) -> Document:
     runs = desk.app.store.runs()[::-1]
     page = [head(desk.app, run) for run in runs[skip : skip + limit]]
     more = str(skip + limit) if len(runs) > skip + limit else None
-    return {"cursor": cursor, **runs_document(page), "next_cursor": more}
+    told = runs_document(page)
+    for view, document in zip(page, told["runs"], strict=True):
+        document |= {"blocked": _blocked(desk, view), "carried": _carried(desk, view)}
+    return {"cursor": cursor, **told, "next_cursor": more}
+
+
+def _blocked(desk: Desk, view: RunView) -> int:
+    """Only where something waits and something is stuck are the tasks looked at."""
+    counts = view.counts
+    if not counts["WAITING"] or not (counts["ESCALATED"] or counts["CANCELLED"]):
+        return 0
+    return sum(task.blocked for task in desk.view(view.run.id).tasks)
+
+
+def _carried(desk: Desk, view: RunView) -> bool:
+    """Of one that rests nobody asks."""
+    return view.status is not Status.ACTIVE or carried(desk.app, view.run)
 
 
 def one(desk: Desk, asked: Asked) -> Document:
@@ -52,6 +67,10 @@ def one(desk: Desk, asked: Asked) -> Document:
         "cursor": cursor,
         "notes": [task.row.id for task in view.notes][:ASKING_MAX],
         "asking": [task.row.id for task in view.asking][:ASKING_MAX],
+        "landed": len(view.landed),
+        "planned": len(view.planned),
+        "carried": view.carried,
+        "moved_at": _moved_at(desk, view.run),
         "seconds": view.spent.seconds,
         "agent_runs": view.spent.attempts,
         "parallel": view.run.parallel,
@@ -60,6 +79,12 @@ def one(desk: Desk, asked: Asked) -> Document:
         "held": sum(task.row.held for task in view.tasks),
         "actions": actions(view),
     }
+
+
+def _moved_at(desk: Desk, run: Run) -> str:
+    """When anything last happened in it: whoever waits for a person takes no time."""
+    newest = pages.newest(desk.app.store.database, run_id=run.id, limit=1)
+    return max([run.created_at, *(entry.at for entry in newest)]).isoformat()
 
 
 def actions(view: RunView) -> list[str]:
@@ -74,7 +99,7 @@ def actions(view: RunView) -> list[str]:
 
 def tasks(desk: Desk, asked: Asked) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
-    found = sieved(view, asked)
+    found = sieved(desk, view, asked)
     page, more = paged(found, asked)
     return {
         "schema": SCHEMA,
@@ -82,33 +107,48 @@ def tasks(desk: Desk, asked: Asked) -> Document:
         "run": view.run.id,
         "total": len(view.tasks),
         "matched": len(found),
-        "tasks": task_documents(view, page, desk.now),
+        "tasks": task_documents(view, page, desk.now, names_of(desk, view)),
         "next_cursor": more,
     }
 
 
-def sieved(view: RunView, asked: Asked) -> list[TaskView]:
-    states, ids = asked.query["state"], frozenset(asked.query.get("ids", ()))
+def sieved(desk: Desk, view: RunView, asked: Asked) -> Sequence[TaskView]:
+    states, ids = asked.query["state"], asked.query.get("ids", ())
     text = asked.query["text"].casefold()
+    among = _named(desk, view, ids) if ids else view.tasks
+    if not states and not text:
+        return among
     return [
         task
-        for task in view.tasks
+        for task in among
         if (not states or task.row.state.value in states)
-        and (not ids or task.row.id in ids)
         and (not text or text in task.row.name.casefold() or text in task.row.id)
     ]
+
+
+def _named(desk: Desk, view: RunView, ids: Iterable[str]) -> list[TaskView]:
+    """A few of ten thousand: found by their ids, and set in the order of the plan."""
+    places = desk.made(view.run.id, "places", lambda view, _: _places(view))
+    found = sorted(places[one] for one in set(ids) if one in places)
+    return [view.tasks[at] for at in found if at < len(view.tasks)]
+
+
+def _places(view: RunView) -> dict[str, int]:
+    return {task.row.id: at for at, task in enumerate(view.tasks)}
 
 
 def paged(found: Sequence[TaskView], asked: Asked) -> tuple[Sequence[TaskView], str | None]:
     """In the order of the plan; the cursor is the number of the last task shown."""
     after, limit = asked.number("cursor"), asked.query["limit"]
-    rest = [task for task in found if task.row.n > after]
-    return rest[:limit], str(rest[limit - 1].row.n) if len(rest) > limit else None
+    first = bisect_right(found, after, key=lambda task: task.row.n)
+    page = found[first : first + limit]
+    return page, str(page[-1].row.n) if len(found) > first + limit else None
 
 
-def task_documents(view: RunView, shown: Sequence[TaskView], now: datetime) -> list[Document]:
+def task_documents(
+    view: RunView, shown: Sequence[TaskView], now: datetime, names: Mapping[str, str]
+) -> list[Document]:
     """As `status --json` has them, with what each waits for."""
-    names = names_of(view)
     told = status_document(replace(view, tasks=tuple(shown)))["tasks"]
     return [
         {**document, "waits_for": waiting_for(task, now, names) or None}
@@ -116,55 +156,11 @@ def task_documents(view: RunView, shown: Sequence[TaskView], now: datetime) -> l
     ]
 
 
-def names_of(view: RunView) -> Mapping[str, str]:
-    return {task.row.id: task.row.name for task in view.tasks}
+def names_of(desk: Desk, view: RunView) -> Mapping[str, str]:
+    def made(view: RunView, _: Shape) -> dict[str, str]:
+        return {task.row.id: task.row.name for task in view.tasks}
 
-
-# ------------------------------------------------------------------ graph
-
-
-def graph(desk: Desk, asked: Asked) -> Document:
-    cursor, view = desk.cursor, desk.view(asked.run)
-    numbers: dict[str, int] = {task.row.id: task.row.n for task in view.tasks}
-    edges = [
-        (numbers[need], task.row.n) for task in view.tasks for need in task.needs if need in numbers
-    ]
-    layer = layers(view.tasks)
-    return {
-        "schema": SCHEMA,
-        "cursor": cursor,
-        "run": view.run.id,
-        "layers": max(layer.values(), default=-1) + 1,
-        "fields": list(GRAPH_FIELDS),
-        "nodes": [_node(task, layer, numbers) for task in view.tasks],
-        "edges": [list(edge) for edge in edges],
-    }
-
-
-def _node(task: TaskView, layer: Mapping[str, int], numbers: Mapping[str, int]) -> list[Any]:
-    row = task.row
-    return [
-        *(row.n, row.name, row.state.value, row.stage, row.kind, row.attempt, layer[row.id]),
-        *(row.phase or None, numbers.get(row.parent), task.blocked, row.held, row.required),
-    ]
-
-
-def layers(shown: Sequence[TaskView]) -> dict[str, int]:
-    """The longest way from a task without needs; needs may stand after who needs them."""
-    needs: dict[str, tuple[str, ...]] = {task.row.id: task.needs for task in shown}
-    found: dict[str, int] = {}
-    for first in needs:
-        way = [first]
-        while way:
-            task_id = way[-1]
-            open_ = [need for need in needs[task_id] if need in needs and need not in found]
-            if open_ and task_id not in found:
-                way += open_
-                continue
-            way.pop()
-            below = [found[need] for need in needs[task_id] if need in found]
-            found.setdefault(task_id, max(below, default=-1) + 1)
-    return found
+    return desk.made(view.run.id, "names", made)
 
 
 # ------------------------------------------------------------------ time
@@ -172,9 +168,9 @@ def layers(shown: Sequence[TaskView]) -> dict[str, int]:
 
 def timeline(desk: Desk, asked: Asked) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
-    page, more = paged(sieved(view, asked), asked)
+    page, more = paged(sieved(desk, view, asked), asked)
     fold, _, _ = desk.burndown(view.run.id).look(cursor)
-    names, now = names_of(view), desk.now
+    names, now = names_of(desk, view), desk.now
     rows = [_row(desk, task, fold.landed, names, now) for task in page]
     last = fold.points[-1].at if fold.points else view.run.created_at
     resting = view.status is not Status.ACTIVE
@@ -202,7 +198,10 @@ def _row(
     ready = max(known) if known and len(known) == len(task.needs) else None
     life = life_of(journal_of(desk.app, row.id), now, needs=_needed(task, names), ready_at=ready)
     told = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
-    return {**told, **life_document(life)}
+    first = [names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
+    stands = {"blocked": task.blocked, "held": row.held}
+    left_out = len(task.needs) - len(first)
+    return {**told, **stands, "needs": first, "needs_left_out": left_out, **life_document(life)}
 
 
 def _needed(task: TaskView, names: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.views import SCHEMA, status_schema
-from yaoki.web.runs import GRAPH_FIELDS
+from yaoki.web.graphs import FIELDS as GRAPH_FIELDS
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -205,14 +205,23 @@ SCHEMAS: Mapping[str, Schema] = {
         now=INSTANT,
         cursor=WHOLE,
         has_store=YES,
+        newest=maybe(TEXT),
     ),
-    "Runs": document(cursor=WHOLE, runs=many(named("Run")), next_cursor=maybe(TEXT)),
+    "Runs": document(
+        cursor=WHOLE,
+        runs=many(shape(**RUN_FIELDS, blocked=WHOLE, carried=YES)),
+        next_cursor=maybe(TEXT),
+    ),
     "RunHead": document(
         **RUN_FIELDS,
         cursor=WHOLE,
         notes=many(TEXT),
         next=TEXT,
         asking=many(TEXT),
+        landed=WHOLE,
+        planned=WHOLE,
+        carried=YES,
+        moved_at=INSTANT,
         seconds=NUMBER,
         agent_runs=WHOLE,
         parallel=WHOLE,
@@ -243,7 +252,12 @@ SCHEMAS: Mapping[str, Schema] = {
         now=INSTANT,
         rows=many(
             shape(
-                task=TEXT, n=WHOLE, name=TEXT, state=TEXT, attempts=many(STRETCH), waits=many(WAIT)
+                **dict.fromkeys(("task", "name", "state"), TEXT),
+                **dict.fromkeys(("n", "needs_left_out"), WHOLE),
+                **dict.fromkeys(("blocked", "held"), YES),
+                needs=many(TEXT),
+                attempts=many(STRETCH),
+                waits=many(WAIT),
             )
         ),
         next_cursor=maybe(TEXT),

@@ -23,7 +23,7 @@ from yaoki.views import SCHEMA, RunView, explain, explanation_document
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.logs import piece
-from yaoki.web.runs import task_documents
+from yaoki.web.runs import names_of, task_documents
 from yaoki.web.timeline import life_of
 
 IDS_MAX = 1000
@@ -40,18 +40,24 @@ def one(desk: Desk, asked: Asked) -> Document:
     return {
         **told,
         "cursor": cursor,
-        "task": task_documents(view, [mine], desk.now)[0],
+        "task": task_documents(view, [mine], desk.now, names_of(desk, view))[0],
         "goal": spec.goal,
         "checks": [check.name for check in spec.checks],
         "agents": [agent.name for agent in spec.agents],
         "scope": list(spec.scope),
         "lineage": _lineage(desk, view, task),
-        "worktree": task.work.worktree or None,
+        "worktree": _worktree(task),
         "waivable": waivable(task),
         "holder": task.lease.holder if task.lease else None,
         "lease_until": task.lease.expires_at.isoformat() if task.lease else None,
         "actions": actions(view, task),
     }
+
+
+def _worktree(task: Task) -> str | None:
+    """Where somebody can go and look; what has landed leaves none behind."""
+    place = task.work.worktree
+    return place if place and Path(place).is_dir() else None
 
 
 def waivable(task: Task) -> list[str]:

@@ -1,29 +1,19 @@
-"""The run branch and its mark: where yaoki put it, and what somebody else did to it since."""
+"""The run branch and its mark: made, read, and moved only by us."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from yaoki.core.model import Run
-from yaoki.errors import GitFailed
+from yaoki.errors import BranchStrayed, GitFailed
 from yaoki.system import SystemClock
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, mark_of
+from yaoki.workspace.straying import Strayed, Straying
 
 RACES_MAX = 5
 STEADY = timedelta(milliseconds=60)
-SUBJECT_MAX = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Strayed:
-    """How the branch differs from what yaoki made it; `lacks` when only commits are missing."""
-
-    sentence: str
-    hint: str
-    lacks: bool
 
 
 class RunBranch:
@@ -31,6 +21,7 @@ class RunBranch:
 
     def __init__(self, git: Git, refs: Refs) -> None:
         self._git, self._refs, self._clock = git, refs, SystemClock()
+        self._straying = Straying(git, refs)
 
     def open(self, run: Run) -> None:
         """Make branch and mark; a branch that was there once is never made anew.
@@ -41,8 +32,8 @@ class RunBranch:
             mark, head = self._refs.commits(mark_of(run), branch_of(run))
             if mark and head:
                 return
-            if mark:
-                raise _gone(run, mark)
+            if not head and (mark or self._straying.knows(run)):
+                raise self._straying.gone(run, mark).error
             at = head or self._refs.commit(run.base, f"the base {run.base[:12]} of {run.id}")
             moves = [Move(ref, at.sha, "") for ref in (branch_of(run), mark_of(run))]
             wanted = moves[1:] if head else self._refs.begun(run.id) or moves
@@ -54,87 +45,75 @@ class RunBranch:
         """The head of the branch, which must be there, and its mark if it has one."""
         head, mark = self._refs.commits(branch_of(run), mark_of(run))
         if head is None:
-            raise _gone(run, mark)
+            raise self._straying.gone(run, mark).error
         return head, mark
 
     def head(self, run: Run) -> Commit:
         return self.both(run)[0]
 
     def move(self, run: Run, new: str, old: str, why: str) -> bool:
-        """Move the branch from `old` to `new`, and the mark along wherever it was.
+        """Move the branch from `old` to `new`, and the mark along.
 
-        git writes them in this order.  Killed in between, the branch still lacks the commit, so
-        the landing is repeated; the other way round nobody would set the mark right.
+        git writes the mark first.  Killed in between, the branch still lacks the commit, so the
+        landing is repeated; the other way round nobody would set the mark right.
         """
-        return self._refs.move(Move(mark_of(run), new), Move(branch_of(run), new, old), why=why)
+        branch, mark = branch_of(run), mark_of(run)
+        if not self._refs.move(Move(mark, new, old), Move(branch, new, old), why=why):
+            if not self._mark_only(run, new, old):
+                return False
+            if not self._refs.move(Move(mark, new), Move(branch, new, old), why=why):
+                return False
+        self._straying.know(run, new)
+        return True
 
-    def intact(self, run: Run) -> str:
-        """Empty when the branch is where yaoki put it; else one sentence.
+    def _mark_only(self, run: Run, new: str, old: str) -> bool:
+        """Is only the mark elsewhere, and nothing that landed lost by going on?"""
+        head, mark = self.both(run)
+        if head.sha != old:
+            return False
+        ahead = mark is None or old in mark.parents[:1] or self._refs.contains(mark.sha, new)
+        if not ahead or self._straying.forgets(run, new):
+            found = self._straying.look(run, head, mark)
+            raise (found or self._straying.lacking(run, head, mark)).error
+        return True
 
-        A merged run's branch is the user's to delete.  Both refs move together, but nobody reads
-        them together: only what stands still counts.  A mark one landing ahead of its branch is a
-        landing on its way, or cut off by a kill and about to be repeated.
+    def intact(self, run: Run, landed: Sequence[str] = ()) -> str:
+        """Empty when the branch is where yaoki put it; else one sentence."""
+        found = self._strayed(run, landed)
+        return found.sentence if found else ""
+
+    def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
+        """Raise `BranchStrayed` when it is not; `landed` is what the store knows to be on it."""
+        if found := self._strayed(run, landed):
+            raise found.error
+
+    def _strayed(self, run: Run, landed: Sequence[str]) -> Strayed | None:
+        """Branch and mark move together, but nobody reads them together: only what stands still
+        counts.  A merged run's branch is the user's to delete.
         """
         seen: tuple[Commit | None, Commit | None] | None = None
+        found: Strayed | None = None
         for _ in range(RACES_MAX):
             mark, head = self._refs.commits(mark_of(run), branch_of(run))
-            if mark is None or (head is None and run.merged):
-                return ""
-            if head is not None and (head.sha == mark.sha or head.sha in mark.parents[:1]):
-                return self._foreign(run, head)
-            if seen == (mark, head):
+            if head is None and run.merged:
+                return None
+            found = self._straying.look(run, head, mark, landed)
+            if found is None or seen == (mark, head):
                 break
             seen = (mark, head)
             self._clock.sleep(STEADY)
-        if head is None:
-            return _gone(run, mark).sentence
-        strayed = self.strayed(run, head, mark)
-        return strayed.sentence if strayed else ""
-
-    def _foreign(self, run: Run, head: Commit) -> str:
-        """Branch and mark can be moved together, by an agent for one; what we land names the run.
-
-        Where there is no line of a group the branch begins at the base, which is the user's.
-        """
-        if run.line or head.run == run.id or head.sha == run.base:
-            return ""
-        return f"{run.branch} stands at {head.sha[:12]}, which yaoki did not make"
+        if found is not None:
+            self._straying.save(run, found)
+        return found
 
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Which of these commits the branch does not hold."""
-        held = set(self._git.text("rev-list", self._refs.named(branch_of(run))).split())
-        return tuple(commit for commit in commits if commit not in held)
+        """Which of these commits the branch does not hold; one that is gone holds none."""
+        head = self._refs.commits(branch_of(run))[0]
+        return self._straying.beyond(commits, head) if head else tuple(commits)
 
     def strayed(self, run: Run, head: Commit, mark: Commit | None) -> Strayed | None:
         """What somebody else put on the branch, or took from it."""
-        if mark is None or head.sha == mark.sha:
-            return None
-        name, last = run.branch, mark.sha[:12]
-        if foreign := self._subjects(mark.sha, head.sha):
-            words = f"{name} holds commits that yaoki did not land: {_told(foreign)}"
-            by_hand = f"git switch {run.base_branch} && git merge {name}"
-            return Strayed(words, f"look: git log {last}..{name}; merge by hand: {by_hand}", False)
-        missing = self._subjects(head.sha, mark.sha)
-        words = f"{name} lacks commits that yaoki landed: {_told(missing)}"
-        back = f"git branch -f {name} {mark.sha}"
-        return Strayed(words, f"look: git log {name}..{last}; put it back: {back}", True)
-
-    def _subjects(self, old: str, new: str) -> list[str]:
-        """The first lines of the commits that only `new` has, oldest first."""
-        args = ("--reverse", "--no-commit-header", "--format=%h %s", f"{old}..{new}")
-        lines = self._git.text("rev-list", *args).split("\n")
-        return [line.partition(" ")[2] for line in lines if line]
+        return self._straying.differing(run, head, mark)
 
 
-def _gone(run: Run, mark: Commit | None) -> GitFailed:
-    if mark is None:
-        return GitFailed(f"the run branch {run.branch} is gone", hint="git log --all")
-    return GitFailed(
-        f"the run branch {run.branch} is gone; its last commit was {mark.sha[:12]}",
-        hint=f"git branch {run.branch} {mark.sha}",
-    )
-
-
-def _told(subjects: list[str]) -> str:
-    count = f"{len(subjects)} commit{'s' if len(subjects) != 1 else ''}"
-    return f"{count}, first {subjects[0][:SUBJECT_MAX]!r}" if subjects else count
+__all__ = ["RACES_MAX", "BranchStrayed", "RunBranch", "Strayed"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yaoki.core.model import Task
 from yaoki.errors import NotNow
+from yaoki.system import SystemClock
 from yaoki.workspace.content import Change, readable
 from yaoki.workspace.git import Git
+from yaoki.workspace.refs import Commit
 
 SUBJECT_MAX = 100
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
@@ -28,11 +31,28 @@ class Commits:
     """Makes commits, merges and the words on them."""
 
     def __init__(self, git: Git) -> None:
-        self._git = git
+        self._git, self._clock = git, SystemClock()
 
     def make(self, tree: str, parents: Sequence[str], message: str) -> str:
+        if made := self._git.kept.stored(self._text(tree, parents, message)):
+            return made
         links = [word for parent in parents for word in ("-p", parent)]
         return self._git.text("commit-tree", *links, tree, given=message.encode())
+
+    def _text(self, tree: str, parents: Sequence[str], message: str) -> bytes:
+        """A commit as git writes it."""
+        name, email = (_plain(each) for each in self._git.identity)
+        at = self._clock.now().astimezone()
+        who = f"{name} <{email}> {int(at.timestamp())} {at:%z}"
+        heads = (f"tree {tree}", *(f"parent {parent}" for parent in parents))
+        lines = (*heads, f"author {who}", f"committer {who}", "", message)
+        return "\n".join(lines).encode()
+
+    def onto(self, head: Commit, work: Commit) -> MergedTree:
+        """The work merged onto the head; what was built on that very commit is the merge."""
+        if head.sha == work.sha or head.sha in work.parents[:1]:
+            return MergedTree(work.tree, ())
+        return self.merge(head.sha, work.sha)
 
     def merge(self, ours: str, theirs: str) -> MergedTree:
         args = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
@@ -84,6 +104,11 @@ class Commits:
 
     def message(self, subject: str, task: Task) -> str:
         return message(subject, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+
+
+def _plain(text: str) -> str:
+    """Without what would end a name or an address in a commit; git leaves out the same."""
+    return re.sub(r"[<>\x00-\x1f]", "", text).strip(" .,:;\"'\\")
 
 
 def message(subject: str, **trailers: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from yaoki.errors import WorkspaceError
+from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.workspace.git import Git, Site
 
 GITLINK = "160000"
@@ -72,12 +72,14 @@ class Content:
         """Fill `index` with what `files` holds; `start` says what counts as tracked."""
         at = Site(self._git.common_dir, files, index)
         self._git.run("read-tree", start, at=at)
-        self._add(at, NESTING_MAX)
-        changes = self._against(base, at)
+        self._add(at)
+        tree = self._git.text("write-tree", at=at)
+        changes = self.between(base, tree)
         if links := [change.path for change in changes if change.gitlink]:
             self._graft_all(at, links, NESTING_MAX)
-            changes = self._against(base, at)
-        return Held(self._git.text("write-tree", at=at), changes)
+            tree = self._git.text("write-tree", at=at)
+            changes = self.between(base, tree)
+        return Held(tree, changes)
 
     def submodules(self, files: Path, index: Path) -> str:
         """A tree of the files in checked-out submodules, which no commit of ours holds."""
@@ -91,9 +93,17 @@ class Content:
         self._graft_all(at, present, NESTING_MAX)
         return self._git.text("write-tree", at=at)
 
-    def _add(self, at: Site, depth: int) -> None:
+    def _add(self, at: Site) -> None:
+        """Add everything.  Repositories inside become links, which are told from the difference;
+        git refuses those that hold no commit.
+        """
+        try:
+            self._git.run("add", "-A", at=at)
+        except GitFailed:
+            self._add_around(at, NESTING_MAX)
+
+    def _add_around(self, at: Site, depth: int) -> None:
         """Add everything; repositories inside become plain files, for a link holds none of them."""
-        assert at.files
         listed = self._git.names("ls-files", "-o", "-k", "--exclude-standard", "-z", at=at)
         nested = [name.rstrip("/") for name in listed if name.endswith("/")]
         lines = [".", *(f":(exclude,literal){name}" for name in nested)]
@@ -121,14 +131,10 @@ class Content:
         with self.index("nested", at.index.parent) as index:
             inner = Site(self._git.common_dir, folder, index)
             self._git.run("read-tree", "--empty", at=inner)
-            self._add(inner, depth - 1)
+            self._add_around(inner, depth - 1)
             tree = self._git.text("write-tree", at=inner)
         self._git.run("rm", "-rqf", "--cached", "--ignore-unmatch", f":(literal){path}", at=at)
         self._git.run("read-tree", f"--prefix={path}/", tree, at=at)
-
-    def _against(self, base: str, at: Site) -> tuple[Change, ...]:
-        done = self._git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", base, at=at)
-        return parse_raw(done.out)
 
     def between(self, old: str, new: str) -> tuple[Change, ...]:
         """In what two trees or commits differ."""
@@ -148,7 +154,17 @@ def raw_between(git: Git, old: str, new: str) -> bytes:
 
 
 def _raw(git: Git, old: str, new: str) -> bytes:
+    trees = [found for one in (old, new) if (found := tree_of(git, one))]
+    said = git.kept.between(*trees) if len(trees) == 2 else None
+    if said is not None:
+        return said
     return git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new, "--").out
+
+
+def tree_of(git: Git, revision: str) -> str:
+    """The tree of a commit, or the tree itself; empty where there is none."""
+    found = git.contents(f"{revision}^{{tree}}", 0)
+    return found.name if found else ""
 
 
 _kept_raw = lru_cache(maxsize=4)(_raw)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
-from yaoki.system import Answer, Completed, Conversation, SystemClock, run
-
-Value = TypeVar("Value")
+from yaoki.system import Completed, SystemClock, run
+from yaoki.workspace.kept import OBJECT_BYTES_MAX, KeptGits, Object
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
 # program during our calls, and nothing may depend on how the user likes to see things.
@@ -45,22 +43,11 @@ ENVIRONMENT = {
 TIMEOUT = timedelta(minutes=10)
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_S = 10.0
-OBJECT_BYTES_MAX = 16 << 20
 NOBODY = ("yaoki", "yaoki@localhost")
 
 FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 TAKEN = re.compile(r"already (?:checked out|used by worktree) at '(.+?)'")
 LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Object:
-    """What git stores under a name."""
-
-    name: str
-    kind: str
-    size: int
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,28 +123,15 @@ class Git:
         raise failure(args, done)
 
     def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:
-        """An object of any kind, None where there is none; one that is too large comes empty.
-
-        A git that is kept answers: starting one takes a hundred times as long.
-        """
-        kind, size = self._asked(f"info {revision}", _read_info)
-        if not kind:
-            return None
-        if size > bytes_max:
-            return Object("", kind, size, b"")
-        return self._asked(f"contents {revision}", _read_object)
-
-    def _asked(self, line: str, read: Callable[[Answer], Value]) -> Value:
+        """An object of any kind, None where there is none; one that is too large comes empty."""
         try:
-            return self._objects.ask(line.encode("utf-8", "surrogateescape"), read)
+            return self.kept.contents(revision, bytes_max)
         except Fault as fault:
             raise _unstarted(fault, self.common_dir) from fault
 
     @cached_property
-    def _objects(self) -> Conversation:
-        argv = _argv(["cat-file", "--batch-command"])
-        env = self._environment | {"GIT_DIR": str(self.common_dir)}
-        return Conversation(argv, cwd=self.common_dir, env=env, timeout=TIMEOUT)
+    def kept(self) -> KeptGits:
+        return KeptGits(self.common_dir, self._environment, _argv, TIMEOUT)
 
     def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
         return _text(self.run(*args, at=at, given=given).out).strip()
@@ -171,7 +145,8 @@ class Git:
         return [os.fsdecode(name) for name in self.run(*args, at=at).out.split(b"\0") if name]
 
     @cached_property
-    def _identity(self) -> dict[str, str]:
+    def identity(self) -> tuple[str, str]:
+        """The name and the address that stand on our commits: the user's own, if they have one."""
         done = invoke(
             ["config", "-z", "--get-regexp", r"^user\.(name|email)$"],
             cwd=self.common_dir,
@@ -180,6 +155,11 @@ class Git:
         pairs = (entry.partition("\n") for entry in _text(done.out).split("\0"))
         found = {key: value for key, _, value in pairs if value.strip()}
         name, email = found.get("user.name", NOBODY[0]), found.get("user.email", NOBODY[1])
+        return name, email
+
+    @cached_property
+    def _roles(self) -> dict[str, str]:
+        name, email = self.identity
         roles = ("AUTHOR", "COMMITTER")
         return {f"GIT_{role}_NAME": name for role in roles} | {
             f"GIT_{role}_EMAIL": email for role in roles
@@ -194,7 +174,7 @@ class Git:
             variables["GIT_WORK_TREE"] = str(site.files)
         if site.index:
             variables["GIT_INDEX_FILE"] = str(site.index)
-        return self._environment | self._identity | variables
+        return self._environment | self._roles | variables
 
     def _break(self, lock: Path) -> bool:
         """Remove a lock a killed process of ours left; never one the user's git may hold."""
@@ -209,21 +189,6 @@ class Git:
         if age > STALE_S:
             lock.unlink(missing_ok=True)
         return age > STALE_S
-
-
-def _read_info(answer: Answer) -> tuple[str, int]:
-    words = answer.line().split()
-    if len(words) != 3 or not words[2].isdigit():
-        return "", 0
-    return words[1].decode("ascii"), int(words[2])
-
-
-def _read_object(answer: Answer) -> Object | None:
-    words = answer.line().split()
-    if len(words) != 3 or not words[2].isdigit():
-        return None
-    content = answer.bytes(int(words[2]) + 1)[:-1]
-    return Object(words[0].decode("ascii"), words[1].decode("ascii"), len(content), content)
 
 
 def failure(args: Sequence[str], done: Completed) -> WorkspaceError:

@@ -51,7 +51,7 @@ def reached(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, by
     waiting = list(files)
     while waiting and len(held) < FILES_MAX:
         file = waiting.pop(0)
-        if file in held or not _is_file(file):
+        if file in held or not is_file(file):
             continue
         held[file] = content(file)
         waiting += _included(git, file, held[file], home)
@@ -125,7 +125,7 @@ def _plain(place: Path) -> Path:
     return Path(os.path.realpath(place))
 
 
-def _is_file(place: Path) -> bool:
+def is_file(place: Path) -> bool:
     """No for a name that nobody may look at, or that is too long to be one."""
     try:
         return place.is_file()
@@ -135,7 +135,7 @@ def _is_file(place: Path) -> bool:
 
 def _direct(folder: Path) -> list[Path]:
     try:
-        return sorted(file for file in folder.iterdir() if _is_file(file))
+        return sorted(file for file in folder.iterdir() if is_file(file))
     except OSError:
         return []
 
@@ -144,4 +144,4 @@ def _below(folder: Path) -> Iterator[Path]:
     """The hooks themselves before what they may call."""
     for place, folders, files in os.walk(folder):
         folders.sort()
-        yield from (file for name in sorted(files) if _is_file(file := Path(place, name)))
+        yield from (file for name in sorted(files) if is_file(file := Path(place, name)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.gitconfig import content, entries, hook_folders, hooks, reached
 from yaoki.workspace.repository import Repository
+from yaoki.workspace.sessions import session_settings
 
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
 CHECKOUT = "checkout/"
@@ -31,14 +32,18 @@ BENIGN = re.compile(
 )
 
 
-def guards(git: Git, repository: Repository, remote: str = "") -> dict[str, str]:
+def guards(
+    git: Git, repository: Repository, remote: str = "", worktree: Path | None = None
+) -> dict[str, str]:
     """Name and hash of each file that is there, so a new or missing one shows as well.
 
     Config with all that it includes, and the hooks that git runs, wherever they are.  The address
-    of the remote that work is pushed to counts as well.
+    of the remote that work is pushed to counts as well, and so do the settings that hold in one
+    worktree alone: `worktree` is git's own folder about it.
     """
     common, home = git.common_dir, _home()
-    own = [common / name for name in CONFIGS] + [repository.git_dir / CONFIGS[-1]]
+    own = [common / name for name in CONFIGS]
+    own += [folder / CONFIGS[-1] for folder in (repository.git_dir, worktree) if folder]
     configs = reached(git, own, home)
     held = {file: _mattering(git, one, remote) for file, one in configs.items()}
     settings = {**configs, **reached(git, _personal(home), home)}
@@ -80,7 +85,7 @@ def _personal(home: Path | None) -> Iterator[Path]:
 
 
 def checkout(git: Git, repository: Repository) -> dict[str, str]:
-    """HEAD, index and tracked files of the user's checkout and their git settings, hashed short.
+    """HEAD, index and tracked files of the user's checkout, and their own settings, hashed short.
 
     Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
     for its status: that may start the programs of filters, and would rewrite the index.
@@ -96,10 +101,11 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
 
 
 def _told(git: Git) -> dict[str, bytes]:
-    """What git is told outside of the repository: a person may set it anew at any time."""
+    """What git and agents are told outside of the repository: a person may change it any time."""
     home = _home()
     held = reached(git, _personal(home), home)
-    return {_short(file, home): _mattering(git, one) for file, one in held.items()}
+    told = {file: _mattering(git, one) for file, one in held.items()} | session_settings(home)
+    return {_short(file, home): one for file, one in told.items()}
 
 
 def _short(file: Path, home: Path | None) -> str:

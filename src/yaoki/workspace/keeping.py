@@ -70,9 +70,8 @@ class Keeping:
             self._store(task, found, head, ground)
             if found.there:
                 self._worktrees.agree(found, index)
-        deleted = sum(change.status == "D" for change in held.changes)
         changed = tuple(readable(change.path) for change in held.changes)
-        return Kept(head, held.tree, changed, deleted, self._content.count(ground.base.tree))
+        return Kept(head, held.tree, changed)
 
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""
@@ -161,13 +160,13 @@ class Keeping:
         if not ground.grown:
             start = ground.start.sha
             moves.append(Move(self._free_ref(task, start, "history"), start))
-        self._refs.set(*moves, why=f"yaoki: keep attempt {task.attempt}")
+        self._refs.set(*moves)
 
     def _save(self, task: Task, commit: str, why: str) -> None:
         """Give the commit a ref of its own unless one that stays has it already."""
         if not self._stays(task, commit):
             ref = self._free_ref(task, commit, why)
-            self._refs.set(Move(ref, commit), why="yaoki: secure")
+            self._refs.set(Move(ref, commit))
 
     def _free_ref(self, task: Task, commit: str, why: str) -> str:
         """The first name that is free, or whose commit this one contains: none is overwritten."""
@@ -192,7 +191,7 @@ class Keeping:
         held = {sha for sha in set(there.values()) if self._stays(task, sha)}
         gone = [Move(name, "", sha) for name, sha in there.items() if sha in held]
         if gone:
-            self._refs.move(*gone, why="yaoki: release")
+            self._refs.move(*gone)
 
     def _stays(self, task: Task, commit: str) -> bool:
         """Is it reachable from a ref that outlives the worktree?"""

@@ -35,7 +35,7 @@ class Landing:
         work, before = self._refs.commits(task.work.head or onto.sha, candidate_ref(task.id))
         if work is None:
             raise GitFailed(f"the work of {task.id} is gone")
-        merged = self._commits.merge(onto.sha, work.sha)
+        merged = self._commits.onto(onto, work)
         if merged.conflicts:
             return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
         commit = self._proposed(task, merged.tree, onto, work, before)
@@ -54,7 +54,7 @@ class Landing:
         commit = self._commits.make(
             tree, [onto.sha, work.sha], self._commits.message(subject, task)
         )
-        self._refs.set(Move(candidate_ref(task.id), commit), why="yaoki: candidate")
+        self._refs.set(Move(candidate_ref(task.id), commit))
         return commit
 
     def _put(self, task: Task, found: Worktree, commit: str, tree: str) -> None:
@@ -65,20 +65,21 @@ class Landing:
         if not self._worktrees.clean(found):
             self._keeping.secure(task, "late")
         elif (head := self._refs.commits(found.head)[0]) and head.tree == tree and found.on_branch:
-            self._refs.set(Move(task_ref(task.id), commit, head.sha), why="yaoki: candidate")
+            self._refs.set(Move(task_ref(task.id), commit, head.sha))
             self._worktrees.sweep(found)
             return
         self._worktrees.put(found, commit)
 
     def _described(self, commit: str, tree: str, onto: Commit) -> Candidate:
         changes = self._content.between(onto.sha, commit)
+        deleted = sum(change.status == "D" for change in changes)
         return Candidate(
             commit,
             onto.sha,
             tree,
             changed=tuple(readable(change.path) for change in changes),
-            deleted=sum(change.status == "D" for change in changes),
-            tracked=self._content.count(onto.tree),
+            deleted=deleted,
+            tracked=self._content.count(onto.tree) if deleted else 0,
             markers=self._commits.marked(onto.sha, commit, changes) if changes else (),
         )
 

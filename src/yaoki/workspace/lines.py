@@ -25,9 +25,11 @@ class Lines:
         """The line, made at the run branch's head unless it is there; its base is what it was."""
         line = run.line_of(group)
         for _ in range(RACES_MAX):
-            base, head = self._refs.commits(base_of(line), branch_of(line))
+            base, head, mark = self._refs.commits(base_of(line), branch_of(line), mark_of(line))
             if base and head:
                 return run.line_of(group, base.sha)
+            if base and mark:
+                self._branch.refuse_strayed(line)
             at = (base or self._branch.head(run)).sha
             moves = [Move(ref, at, "") for ref in (base_of(line), branch_of(line), mark_of(line))]
             self._refs.move(*moves[1 if base else 0 :], why="yaoki: open group")

@@ -58,7 +58,9 @@ class Merging:
         """What yaoki did not land is not proven; who merged it by hand knows that already."""
         strayed = self._branch.strayed(run, head, mark)
         if strayed and (strayed.lacks or result.how != "already"):
-            raise NotNow(strayed.sentence, hint=strayed.hint)
+            by_hand = f"git switch {run.base_branch} && git merge {run.branch}"
+            way = f"put it back: {strayed.way}" if strayed.lacks else f"merge by hand: {by_hand}"
+            raise NotNow(strayed.sentence, hint=f"look: {strayed.look}; {way}")
 
     def _refuse_checked_out(self, run: Run, ref: str, result: Merged, force_ref: bool) -> None:
         """A branch moved under a checkout makes every file look changed back."""

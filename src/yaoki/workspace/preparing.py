@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
 from yaoki.core.model import Kind, Run, Task
+from yaoki.errors import GitFailed
 from yaoki.ports import Place
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.commits import Commits
@@ -69,10 +72,30 @@ class Preparing:
     def _make(self, task: Task, commit: str) -> Worktree:
         """A new worktree; what the old one held is secured before it goes."""
         self.clear(task)
-        made = self._worktrees.add(task.id, commit)
+        try:
+            made = self._worktrees.add(task.id, commit)
+        except GitFailed as failed:
+            raise self._in_another_folder(task) or failed from None
         if self._include:
             copy_included(self._git, self._repository, made.path)
         return made
+
+    def _in_another_folder(self, task: Task) -> GitFailed | None:
+        """One clone, two state folders: who goes on with a task needs the one it began in."""
+        here = self._worktrees.find(task.id).path
+        for place in self._refs.checked_out(task_ref(task.id)):
+            if place == here or (place.name, place.parent.name) != (here.name, here.parent.name):
+                continue
+            root = place.parent.parent
+            usual = root.name == "worktrees"
+            sets = f"export YAOKI_HOME={shlex.quote(str(root.parent))}"
+            first = sets if usual else f"set [workspace] root to {root} in yaoki.toml"
+            return GitFailed(
+                f"the worktree of {task.id} is in another state folder, "
+                f"{root.parent if usual else root}",
+                hint=f"{first}; yaoki retry {task.id} && yaoki resume {task.run_id}",
+            )
+        return None
 
     def _again(self, run: Run, task: Task, found: Worktree, head: Commit) -> Place:
         """The worktree as it stands; a conflict is put into it for the agent to resolve.

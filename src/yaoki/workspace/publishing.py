@@ -27,7 +27,7 @@ from yaoki.workspace.refs import (
     task_ref,
     work_ref,
 )
-from yaoki.workspace.remote import Remote
+from yaoki.workspace.remote import Outcome, Remote
 from yaoki.workspace.snapshots import Snapshot
 
 OWED, OVER = b"owed", b"over"
@@ -114,10 +114,12 @@ class Publishing:
         moves = (*kept, *seen, *gone)
         if not moves:
             return
-        refused = self.remote.push(*moves, atomic=False, force=[m.ref for m in seen]).refused
+        first = self.remote.push(*moves, atomic=False, force=[m.ref for m in seen])
+        refused = first.refused
         again = [_renamed(task_id, move) for move in kept if move.ref in refused]
-        left = self.remote.push(*again, atomic=False).refused if again else {}
-        left = {**left, **{m.ref: refused[m.ref] for m in seen if m.ref in refused}}
+        second = self.remote.push(*again, atomic=False) if again else Outcome({})
+        left = {ref: second.why(ref) for ref in second.refused}
+        left |= {m.ref: first.why(m.ref) for m in seen if m.ref in refused}
         for ref, why in left.items():
             raise GitFailed(f"the remote does not take {ref}: {why}", transient=True)
 

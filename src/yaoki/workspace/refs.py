@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,18 +127,24 @@ class Refs:
             raise GitFailed(f"{what} is gone", hint=f"git log --all shows whether {what} is left")
         return found
 
-    def move(self, *moves: Move, why: str) -> bool:
-        """Move all or none; false when one was not where it had to be."""
-        lines = "".join(f"{move.line}\n" for move in moves).encode()
+    def move(self, *moves: Move, why: str = "") -> bool:
+        """Move all or none; false when one was not where it had to be.
+
+        Where people may read the reflog, `why` is said in it; our own refs need no words.
+        """
+        lines = [move.line for move in moves]
+        if not why and self._git.kept.moved(lines):
+            return True
+        given = "".join(f"{line}\n" for line in lines).encode()
         try:
-            self._git.run("update-ref", "-m", why, "--stdin", given=lines)
+            self._git.run("update-ref", "-m", why or "yaoki", "--stdin", given=given)
         except GitFailed as failed:
             if MOVED.search(failed.sentence):
                 return False
             raise
         return True
 
-    def set(self, *moves: Move, why: str) -> None:
+    def set(self, *moves: Move, why: str = "") -> None:
         """Move refs that only we move; that they could not be is a failure."""
         if not self.move(*moves, why=why):
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
@@ -176,6 +183,17 @@ class Refs:
         ]
         return places or list(self._rebased(ref))
 
+    def by_hand(self, *moves: Move, held: Sequence[str] = ()) -> str:
+        """The command by which a person makes these moves, from wherever the refs are now.
+
+        `held` are refs that hold the commits, for clones that lack them.
+        """
+        branches = [move.ref for move in moves if move.ref.startswith("refs/heads/")]
+        places = dict.fromkeys(place for ref in branches for place in self.checked_out(ref))
+        # git moves no branch under a checkout; what is changed there stays as it is.
+        freed = [f"git -C {shlex.quote(str(place))} switch --detach" for place in places]
+        return " && ".join((*freed, *(_typed(move) for move in moves)))
+
     def _named_by_heads(self, ref: str) -> bool:
         """May some HEAD name the branch?  git itself is only asked when it may."""
         common = self._git.common_dir
@@ -199,6 +217,13 @@ class Refs:
             for file in (common / name, *common.glob(f"worktrees/*/{name}")):
                 if file.is_file() and file.read_text("utf-8", "replace").strip() == ref:
                     yield file.parents[1]
+
+
+def _typed(move: Move) -> str:
+    branch = move.ref.removeprefix("refs/heads/")
+    if branch == move.ref:
+        return f"git update-ref {move.ref} {move.new}"
+    return f"git branch -f {branch} {move.new}"
 
 
 def _parse(sha: str, body: bytes) -> Commit:

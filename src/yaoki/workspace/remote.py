@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from yaoki.core.display import one_line, plain
 from yaoki.errors import GitFailed, RemoteAway
 from yaoki.system import Completed, SystemClock
 from yaoki.workspace.address import Address
@@ -26,6 +27,7 @@ LOOK_TIMEOUT = timedelta(minutes=2)
 PUSH_TIMEOUT = timedelta(minutes=10)
 REFSPECS_MAX = 200
 SAID_MAX = 300
+HOOK = "remote:"
 NOWHERE = "refs/yaoki/nowhere"
 
 FETCH = ("fetch", "-q", "--no-tags", "--no-prune", "--recurse-submodules=no", "--no-auto-gc")
@@ -44,13 +46,22 @@ LOCKED_OUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a push, by ref: the refs it did not move, each with the server's reason."""
+    """What became of a push, by ref: the refs it did not move, each with the server's reason.
+
+    `said` is what its hooks said to whoever pushes.
+    """
 
     refused: Mapping[str, str]
+    said: str = ""
 
     @property
     def forbidden(self) -> str:
         return next((why for why in self.refused.values() if FORBIDDEN.search(why)), "")
+
+    def why(self, ref: str) -> str:
+        """Why this ref was not moved, with the server's own words."""
+        reason = self.refused[ref]
+        return f"{reason}: {self.said}" if self.said else reason
 
 
 class Remote:
@@ -104,12 +115,15 @@ class Remote:
         without `atomic` it only ever goes forward, unless it is in `force`.
         """
         refused: dict[str, str] = {}
+        said = ""
         bound = len(moves) if atomic else REFSPECS_MAX
         for at in range(0, len(moves), bound):
-            refused |= self._push(moves[at : at + bound], atomic, force)
-        return Outcome(refused)
+            outcome = self._push(moves[at : at + bound], atomic, force)
+            refused |= outcome.refused
+            said = said or (outcome.said if outcome.refused else "")
+        return Outcome(refused, said)
 
-    def _push(self, moves: Sequence[Move], atomic: bool, force: Collection[str]) -> dict[str, str]:
+    def _push(self, moves: Sequence[Move], atomic: bool, force: Collection[str]) -> Outcome:
         leases = [f"--force-with-lease={m.ref}:{m.old}" for m in moves if m.old is not None]
         forced = {m.ref for m in moves if atomic and m.old is None}.union(force)
         specs = [f"{'+' if m.ref in forced else ''}{m.new}:{m.ref}" for m in moves]
@@ -119,7 +133,7 @@ class Remote:
         rows = dict(_rows(_text(done.out)))
         if done.code != 0 and not rows:
             raise self._unreached(_text(done.err))
-        return rows
+        return Outcome(rows, self.address.masked(_told(_text(done.err))))
 
     def _call(self, args: Sequence[str], folder: Path | None, timeout: timedelta) -> Completed:
         """Try again when nobody answers; an answer, whatever it is, is for the caller."""
@@ -183,6 +197,12 @@ def _rows(text: str) -> Iterator[tuple[str, str]]:
         found = ROW.match(line)
         if found and found[1] == "!":
             yield found[2], found[3]
+
+
+def _told(text: str) -> str:
+    """The lines of the server's hooks, on one line, fit to show and not too long."""
+    lines = (line for line in plain(text).split("\n") if line.startswith(HOOK))
+    return one_line(" ".join(line.removeprefix(HOOK) for line in lines), SAID_MAX)
 
 
 def _text(data: bytes) -> str:

@@ -7,13 +7,14 @@ the push and the copy, the next look sees the remote and goes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from yaoki.errors import GitFailed
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import BASES, HEADS, RUNS, Commit, Move, Refs, run_ref, work_ref
-from yaoki.workspace.remote import Remote
+from yaoki.workspace.remote import Outcome, Remote
 
 # Run branches, groups' branches, their marks and bases, and what a rolled back line held.
 OURS = re.compile(
@@ -62,7 +63,14 @@ class SharedRefs(Refs):
         """What stands at the remote is nobody's checkout; only its copy may be one."""
         return [] if self._names.fullmatch(ref) else super().checked_out(ref)
 
-    def move(self, *moves: Move, why: str) -> bool:
+    def by_hand(self, *moves: Move, held: Sequence[str] = ()) -> str:
+        """One push; whoever types it may stand in a clone that lacks the commits."""
+        remote = shlex.quote(self._remote.address.shown)
+        brought = f"git fetch {remote} {' '.join(held)} && " if held else ""
+        specs = " ".join(f"+{move.new}:{move.ref}" for move in moves)
+        return f"{brought}git push {remote} {specs}"
+
+    def move(self, *moves: Move, why: str = "") -> bool:
         """Push all or none; false when one was not where it had to be."""
         if not any(self._names.fullmatch(move.ref) for move in moves):
             return super().move(*moves, why=why)
@@ -86,13 +94,13 @@ class SharedRefs(Refs):
             if outcome.forbidden:
                 break
             self._remote.pause(PAUSE_S * n)
-        raise self._refused(outcome.refused, forbidden=bool(outcome.forbidden))
+        raise self._refused(outcome)
 
-    def _refused(self, reasons: Mapping[str, str], *, forbidden: bool) -> GitFailed:
-        ref, why = next(iter(reasons.items()))
+    def _refused(self, outcome: Outcome) -> GitFailed:
+        ref = next(iter(outcome.refused))
         return GitFailed(
-            f"the remote {self._remote.address.shown} does not take {ref}: {why}",
-            transient=not forbidden,
+            f"the remote {self._remote.address.shown} does not take {ref}: {outcome.why(ref)}",
+            transient=not outcome.forbidden,
             hint="let this machine push refs/heads/yaoki/* and refs/yaoki/*, by force as well",
         )
 

@@ -46,15 +46,16 @@ class Snapshots:
         self._git, self._refs, self._commits = git, refs, commits
         self._content, self._worktrees, self._keeping = content, worktrees, keeping
 
-    def take(self, task: Task, attempt: int) -> str:
+    def take(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         """Its first parent is the HEAD it was taken on, its tree all the files."""
         found = self._worktrees.need(task.id)
         snapshot_id = f"{task.id}-{attempt}"
         head = self._refs.commit(found.head, f"the HEAD of {task.id}")
-        tree = head.tree if self._worktrees.clean(found) else self._tree(task, found)
+        plain = untouched or self._worktrees.clean(found)
+        tree = head.tree if plain else self._tree(task, found)
         words = self._commits.message(f"snapshot {snapshot_id}", task)
         commit = self._commits.make(tree, [head.sha], words)
-        self._refs.set(Move(snapshot_ref(snapshot_id), commit), why="yaoki: snapshot")
+        self._refs.set(Move(snapshot_ref(snapshot_id), commit))
         return snapshot_id
 
     def _tree(self, task: Task, found: Worktree) -> str:
@@ -92,7 +93,7 @@ class Snapshots:
         """Delete old snapshots, never one that something needs."""
         old = [s for s in self.listed() if s.at < older_than and s.id not in needed]
         moves = [Move(snapshot_ref(snapshot.id), "", snapshot.commit) for snapshot in old]
-        if moves and not self._refs.move(*moves, why="yaoki: expire"):
+        if moves and not self._refs.move(*moves):
             return []
         return old
 

@@ -98,6 +98,10 @@ class GitWorkspace:
         """Empty when the run branch is where yaoki put it; else one sentence."""
         return self._branch.intact(run)
 
+    def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
+        """Raise `BranchStrayed` unless the branch is where yaoki put it and holds all of these."""
+        self._branch.refuse_strayed(run, landed)
+
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the run branch does not hold."""
         return self._branch.lacks(run, commits)
@@ -214,7 +218,7 @@ class GitWorkspace:
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         """What a check must leave as it is, by a name for people, with a hash."""
         found = self._worktrees.find(task.id)
-        return {**self.guards(), **self._leavings.marks(found, strict=strict)}
+        return {**self.guards(task.id), **self._leavings.marks(found, strict=strict)}
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""
@@ -224,9 +228,12 @@ class GitWorkspace:
         return self._landing.land(run, commit, onto)
 
     @told
-    def release(self, task: Task) -> None:
-        """Remove the worktree and the branch of a task once refs that stay hold all of it."""
-        with self._sharing.owing(task.id, over=True):
+    def release(self, task: Task, *, elsewhere: bool = False) -> None:
+        """Remove the worktree and the branch of a task once refs that stay hold all of it.
+
+        `elsewhere`: another machine is at it, and the branch at the remote is that machine's.
+        """
+        with self._sharing.owing(task.id, over=not elsewhere):
             self._preparing.clear(task, "late")
             self._keeping.tidy(task, candidate_ref(task.id))
         self._released += 1
@@ -237,10 +244,10 @@ class GitWorkspace:
     # -------------------------------------------------------------- snapshots and kept work
 
     @told
-    def snapshot(self, task: Task, attempt: int) -> str:
+    def snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id."""
         with self._sharing.owing(task.id):
-            return self._snapshots.take(task, attempt)
+            return self._snapshots.take(task, attempt, untouched=untouched)
 
     def snapshots(self) -> list[Snapshot]:
         self._sharing.gather(SNAPSHOTS)
@@ -286,9 +293,10 @@ class GitWorkspace:
     # -------------------------------------------------------------- looking
 
     @told
-    def guards(self) -> Mapping[str, str]:
+    def guards(self, task_id: str = "") -> Mapping[str, str]:
         """Hashes of what an agent must never change: git config and hooks, by name."""
-        return guards(self._git, self.repository, self._sharing.name)
+        admin = self._worktrees.find(task_id).admin if task_id else None
+        return guards(self._git, self.repository, self._sharing.name, admin)
 
     @told
     def checkout(self) -> Mapping[str, str]:

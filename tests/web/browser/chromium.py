@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,10 +20,11 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.tools.browser import found
 from tests.web.served import Served
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-WHY = "no Chromium was found; on Debian: apt install chromium"
+BROWSERS = Path(__file__).parents[3] / ".venv" / "browsers"
+WHY = "no Chromium was found; make chromium, or on Debian: apt install chromium"
 BOUND_MS = 40_000
 # A name that is not this machine's, though it leads here: what a rebound name would be.
 FOREIGN = "elsewhere.test"
@@ -40,12 +40,12 @@ NARROW: Size = (390, 800)
 
 def executable() -> str:
     """Without one the tests are skipped; on the build server they fail."""
-    found = next(filter(None, map(shutil.which, NAMES)), "")
-    if not found and os.environ.get("CI") == "true":
+    path = found(BROWSERS)
+    if not path and os.environ.get("CI") == "true":
         pytest.fail(WHY)
-    if not found:
+    if not path:
         pytest.skip(WHY)
-    return found
+    return path
 
 
 @contextmanager

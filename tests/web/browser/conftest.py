@@ -21,6 +21,7 @@ def browser() -> Iterator[Browser]:
 def screens(tmp_path: Path) -> Path:
     """Where the pictures of a test are kept."""
     folder = tmp_path / "screens"
+    folder.mkdir()
     print(f"screenshots: {folder}")
     return folder
 

@@ -124,4 +124,15 @@ def test_a_long_journal_is_read_page_by_page(listed: Served, visit: Visit) -> No
     assert shown[-1] < first - 3500
     body.evaluate("one => { one.scrollTop = 0 }")
     expect(seqs.first).to_have_text(str(first))
+
+    # The other end is one step away, and what is rare is looked for to the very end.
+    page.get_by_role("button", name="oldest first").click()
+    expect(seqs.first).to_have_text("1")
+    page.get_by_role("button", name="people").click()
+    expect(page.locator(".journal-row .ev").nth(1)).to_contain_text("ESCALATE")
+    oldest = int(seqs.first.inner_text())
+    page.get_by_role("button", name="oldest first").click()
+    expect(seqs.last).to_have_text(str(oldest))
+    page.get_by_role("searchbox").fill("nobody ever wrote this")
+    expect(page.get_by_text("Nothing here yet.")).to_be_visible()
     visit.at_peace()

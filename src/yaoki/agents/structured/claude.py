@@ -63,11 +63,11 @@ def _cut_off(scene: Scene, session: str) -> Told:
     if scene.code == QWEN_TURNS:
         return Told("turns", "its turns are used up", session)
     notice = scene.events[-1] if scene.events else {}
-    word, delay = waits(notice)
+    word, _ = waits(notice)
     if not word:
         return Told("unfinished", "its output has no final event", session)
     said = f"it was waiting: {text(notice, 'error')} {status(notice, 'error_status') or ''}"
-    return Told(word, said.strip(), session, delay)
+    return Told(word, said.strip(), session, _asked_for(notice))
 
 
 def _word(final: Event, scene: Scene, message: str) -> str:
@@ -115,9 +115,20 @@ def _reset(scene: Scene, message: str) -> timedelta | None:
 
 
 def waits(event: Event) -> tuple[str, timedelta | None]:
-    """The word and the delay of a retry notice; no word when the event is none."""
+    """The word and the delay of a retry notice; no word when the event is none.
+
+    Where it is told to wait for its service (see its preset) it counts past its own bound.
+    """
     if event.get("type") != "system" or event.get("subtype") != "api_retry":
         return "", None
     code = status(event, "error_status")
     word = word_of(code) if code else _ERRORS.get(text(event, "error"), "overloaded")
-    return word, millis(event, "retry_delay_ms")
+    tries, most = number(event, "attempt") or 0, number(event, "max_retries")
+    over = most is not None and tries > most
+    return word, timedelta.max if over else millis(event, "retry_delay_ms")
+
+
+def _asked_for(notice: Event) -> timedelta | None:
+    """The service names whole seconds; a delay of the agent's own making has a random part."""
+    delay = millis(notice, "retry_delay_ms")
+    return delay if delay and not delay.microseconds else None

@@ -14,6 +14,7 @@ from pathlib import Path
 from yaoki.agents.description import Description, describe, known_names
 from yaoki.agents.logs import ERR, OUT, modified_s, read_regular, tail
 from yaoki.agents.structured import acp, claude, codex, gemini, opencode, others
+from yaoki.agents.structured.answered import answered
 from yaoki.agents.structured.called import call_of, fit
 from yaoki.agents.structured.told import MESSAGE_CHARS_MAX, Event, Scene, Told, objects, parse, text
 from yaoki.core.display import plain
@@ -63,9 +64,15 @@ def read_told(folder: Path, code: int | None, now: datetime) -> Told:
         return _unspoken(folder, known, now)
     if known is None or known.events != name:
         known = describe(name)
-    told = _READERS[name](_scene(folder, known, opening, code, now))
-    message = plain(told.message)[:MESSAGE_CHARS_MAX].strip()
-    return replace(told, message=message, session=fit(told.session), agent=known.name)
+    scene = _scene(folder, known, opening, code, now)
+    told = _READERS[name](scene)
+    return replace(
+        told,
+        message=plain(told.message)[:MESSAGE_CHARS_MAX].strip(),
+        session=fit(told.session),
+        agent=known.name,
+        answered=answered(name, scene.events),
+    )
 
 
 def _unspoken(folder: Path, known: Description | None, now: datetime) -> Told:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from yaoki.core.display import sound
+
 MESSAGE_CHARS_MAX = 1000
 
 Event = Mapping[str, Any]
@@ -22,7 +24,7 @@ class Told:
 
     `limit` is a word of `AgentExit.limit`; `finished` means that the last final event claims a
     good end, which proves nothing, but refutes what was said before it.  `agent` is whose
-    description fits.
+    description fits.  `answered`: the model said or did something, as far as the events can tell.
     """
 
     limit: str = ""
@@ -31,6 +33,7 @@ class Told:
     retry_after: timedelta | None = None
     finished: bool = False
     agent: str = ""
+    answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def part(event: Any, *path: str) -> Any:
 
 def text(event: Any, *path: str) -> str:
     found = part(event, *path)
-    return found[: 4 * MESSAGE_CHARS_MAX] if isinstance(found, str) else ""
+    return sound(found[: 4 * MESSAGE_CHARS_MAX]) if isinstance(found, str) else ""
 
 
 def number(event: Any, *path: str) -> float | None:
@@ -92,7 +95,8 @@ def status(event: Any, *path: str) -> int | None:
 
 def texts(event: Any, *path: str) -> tuple[str, ...]:
     found = part(event, *path)
-    return tuple(t for t in found if isinstance(t, str)) if isinstance(found, list) else ()
+    held = found if isinstance(found, list) else ()
+    return tuple(sound(one) for one in held if isinstance(one, str))
 
 
 def last(events: Iterable[Event], *types: str) -> Event:

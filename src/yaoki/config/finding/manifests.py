@@ -1,6 +1,6 @@
 """What manifests say, as facts: `needs:pytest`, `table:tool.ruff`, `script:test`, `target:lint`.
 
-A manifest that cannot be read says nothing; whoever uses it tells its defects better than we could.
+A manifest that cannot be read says nothing but that.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _NO_TESTS = "no test specified"
 Facts = Iterator[str]
 
 
+class Unreadable(Exception):
+    """A manifest that whoever uses it would refuse, too."""
+
+
 def facts_of(name: str, text: str) -> set[str]:
     """The facts in one file; its name says how it is read."""
     base = name.rpartition("/")[2]
@@ -30,8 +34,10 @@ def facts_of(name: str, text: str) -> set[str]:
         if fnmatchcase(base, shape) and ("/" not in name or shape in _DEEP):
             try:
                 return set(read(text))
-            except (ValueError, RecursionError):
-                return set()
+            except ValueError as fault:
+                raise Unreadable(str(fault)) from fault
+            except RecursionError as fault:
+                raise Unreadable("nested too deep") from fault
     return set()
 
 
@@ -98,7 +104,10 @@ def _package(text: str) -> Facts:
 
 def _deno(text: str) -> Facts:
     without = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
-    held = json.loads(without)
+    try:
+        held = json.loads(without)
+    except ValueError:  # it may hold more comments and commas than JSON has
+        return
     if isinstance(held, dict):
         yield from (f"task:{name}" for name, _ in _mapping(held, "tasks"))
 

@@ -51,11 +51,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Everything that was found; `left_out` checks or folders were too many."""
+    """Everything that was found; `left_out` checks or folders were too many.
+
+    `unread` are manifests that cannot be read, and why: what they would show is not found.
+    """
 
     checks: tuple[Found, ...]
     managers: tuple[str, ...]
     left_out: int = 0
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 def find(tree: Tree) -> Discovery:
@@ -72,7 +76,8 @@ def find(tree: Tree) -> Discovery:
     named = _named(found)
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
-    return Discovery(tuple(named[:CHECKS_MAX]), tuple(managers), more + over)
+    unread = {file: why for folder in held for file, why in folder.unread.items()}
+    return Discovery(tuple(named[:CHECKS_MAX]), tuple(managers), more + over, unread)
 
 
 def _in_folder(

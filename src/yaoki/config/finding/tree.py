@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
 
-from yaoki.config.finding.manifests import MANIFESTS, facts_of
+from yaoki.config.finding.manifests import MANIFESTS, Unreadable, facts_of
 from yaoki.config.finding.table import Language, languages
 
 TEXT_BYTES_MAX = 1 << 20
@@ -46,6 +46,8 @@ class Folder:
     names: frozenset[str]
     texts: Mapping[str, str]
     facts: Mapping[str, str]
+    # Manifests that cannot be read, and why.
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
@@ -114,10 +116,14 @@ def _folder(tree: Tree, path: str) -> Folder:
         if name.startswith(head) and name.removeprefix(head).count("/") <= 1
     }
     facts: dict[str, str] = {}
+    unread: dict[str, str] = {}
     for name in sorted(texts):
-        for fact in facts_of(name, texts[name]):
-            facts.setdefault(fact, name)
-    return Folder(path, frozenset(_near(below)), texts, facts)
+        try:
+            for fact in facts_of(name, texts[name]):
+                facts.setdefault(fact, name)
+        except Unreadable as fault:
+            unread[f"{head}{name}"] = str(fault)
+    return Folder(path, frozenset(_near(below)), texts, facts, unread)
 
 
 def _near(paths: Iterable[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ WORDS_CHARS_MAX = 160
 HEAD = """\
 # What every run in this repository obeys.  All keys and their defaults: yaoki config show
 # A plan names checks and agents by their names here, or brings its own.
-# Made by yaoki init, which never changes it again: it is yours.
+# Made by yaoki init.  It is yours: only `yaoki init --again` adds to it, checks that can run now.
 """
 LIMITS = """
 [limits]
@@ -47,14 +47,18 @@ class State(StrEnum):
     RED = "red"
     MISSING = "missing"
     BROKEN = "broken"
+    EMPTY = "empty"
     CUT_OFF = "cut-off"
     UNCOMMITTED = "uncommitted"
     NOT_RUN = "not-run"
 
     @property
     def usable(self) -> bool:
-        """Is it a check of this machine?  One that cannot run here would fail everything."""
-        return self not in {State.MISSING, State.BROKEN}
+        """Is it a check of this machine?
+
+        One that cannot run here would fail everything, and one that runs no test proves nothing.
+        """
+        return self not in {State.MISSING, State.BROKEN, State.EMPTY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,12 @@ def _checks(tried: Sequence[Tried]) -> Iterator[str]:
         return
     yield "".join(f"\n{line}" for line in _setup(tried)) or ""
     for one in tried:
-        yield "\n" + (_table(one) if one.state.usable else _commented(_table(one)))
+        yield f"\n{table_text(one)}"
+
+
+def table_text(one: Tried) -> str:
+    """A check as it stands in the file; one that cannot run here, in comments."""
+    return _table(one) if one.state.usable else _commented(_table(one))
 
 
 def _setup(tried: Sequence[Tried]) -> list[str]:
@@ -154,8 +163,9 @@ def _story(one: Tried) -> Iterator[str]:
             yield "# green at the base"
         case State.NOT_RUN:
             yield "# not tried yet"
-        case State.MISSING | State.BROKEN:
-            yield f"# cannot run here: {_words(one.words)}"
+        case State.MISSING | State.BROKEN | State.EMPTY:
+            head = "set aside" if one.state is State.EMPTY else "cannot run here"
+            yield f"# {head}: {_words(one.words)}"
             if one.next:
                 yield f"# what helps: {_words(one.next)}"
         case _:

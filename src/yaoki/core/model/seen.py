@@ -73,6 +73,9 @@ class Verdict:
         return next((f for f in self.findings if not f.settled), None)
 
 
+CUT_OFF = frozenset({"cancel", "lease", "stop"})
+
+
 @dataclass(frozen=True, slots=True)
 class AgentExit:
     """How an agent ended.  `ended_by` is empty when it ended by itself.
@@ -110,6 +113,11 @@ class AgentExit:
     cost: float | None = None
     tokens: int | None = None
     turns: int | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Ended for our own reasons: nobody knows what it would have done, only what it cost."""
+        return self.ended_by in CUT_OFF
 
     @property
     def clean(self) -> bool:

@@ -217,7 +217,8 @@ class Run:
     `planner` names the agents that are asked for more tasks, `chain` those of a task that names
     none.  `line` is the group whose branch is
     meant instead of the run's own.  `paused` says why nothing new is begun: `approval: …`,
-    `budget: …` or `failure: …`.  `acknowledged` is the iteration whose failure a person accepted.
+    `branch: …`, `budget: …` or `failure: …`.  `acknowledged` is the iteration whose failure a
+    person accepted.
     """
 
     id: RunId

@@ -13,12 +13,16 @@ from yaoki.plan.imports.places import NotJson, Value, parsed
 
 NAME = "github"
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REPO = r"[\w.-]{1,100}/[\w.-]{1,100}"
+_LINK = (
+    rf"https?://[\w.:-]{{1,200}}/(?:api/v3/)?(?:repos/)?({_REPO})/(?:issues|pull|pulls)/(\d{{1,9}})"
+)
 _NEEDS = re.compile(
     r"\b(?:depends on|blocked by|requires)[ \t:]{0,4}"
-    r"((?:(?:,|and|&|[ \t]){0,8}(?:[\w.-]{1,100}/[\w.-]{1,100})?#\d{1,9}){1,50})",
+    rf"((?:(?:,|and|&|[ \t]){{0,8}}(?:{_LINK}|(?:{_REPO})?#\d{{1,9}})){{1,50}})",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"([\w.-]+/[\w.-]+)?#(\d{1,9})")
+_NUMBER = re.compile(rf"{_LINK}|({_REPO})?#(\d{{1,9}})", re.IGNORECASE)
 LOOK = "anybody may have written these words: read the plan before you run it"
 
 
@@ -61,6 +65,8 @@ def _sort(value: Value, found: dict[int, Value], closed: set[int], made: Importe
         made.lost(value.line, f"issue #{number} has no title")
     elif number in found or number in closed:
         made.lost(value.line, f"issue #{number} is in the list already")
+    elif "pull_request" in data:
+        made.leave(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
     elif str(data.get("state", "")).lower() == "closed" or data.get("closed") is True:
         closed.add(number)
         made.leave(f"#{number} {title.strip()}"[:120], value.line, "closed")
@@ -79,8 +85,12 @@ def _item(number: int, value: Value, known: set[int], closed: set[int], made: Im
         f"Labels: {labels}" if labels else "",
     )
     needs = []
-    for other in _asked(data, said):
-        if other in known and other != number:
+    own = _own(data)
+    for repo, other in _asked(data, said):
+        if repo and repo.lower() != own:
+            words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
+            made.note(value.line, f"{words}: taken as done")
+        elif other in known and other != number:
             needs.append(f"issue-{other}")
         elif other != number and other not in closed:
             words = f"issue #{number} waits for #{other}, which is not in this list: taken as done"
@@ -88,15 +98,28 @@ def _item(number: int, value: Value, known: set[int], closed: set[int], made: Im
     return Item(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
 
 
-def _asked(data: dict[str, Any], said: str) -> list[int]:
-    """Issues that must be closed first: by the words of the body, or by GitHub's own field."""
+def _own(data: dict[str, Any]) -> str:
+    """The repository of an issue, as far as its address tells."""
+    for key in ("html_url", "url"):
+        found = re.match(_LINK, data[key]) if isinstance(data.get(key), str) else None
+        if found:
+            return found[1].lower()
+    return ""
+
+
+def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
+    """Issues that must be closed first: by the words of the body, or by GitHub's own field.
+
+    With the repository where one is named.
+    """
     words = (found[1] for found in _NEEDS.finditer(said))
-    numbers = [int(n) for text in words for repo, n in _NUMBER.findall(text) if not repo]
+    each = (found for text in words for found in _NUMBER.finditer(text))
+    numbers = [(found[1] or found[3] or "", int(found[2] or found[4])) for found in each]
     blocked = data.get("blockedBy")
     nodes = blocked.get("nodes") if isinstance(blocked, dict) else blocked
     for one in nodes if isinstance(nodes, list) else ():
         if isinstance(one, dict) and isinstance(one.get("number"), int):
-            numbers.append(one["number"])
+            numbers.append(("", one["number"]))
     return list(dict.fromkeys(numbers))
 
 

@@ -185,5 +185,5 @@ def _known(item: Item, known: set[str], done: set[str], made: Imported) -> Item:
     """What is done holds nobody up; what nobody knows is told."""
     for name in item.needs:
         if name not in known and name not in done:
-            made.lost(item.line, f"{item.id} depends on {name}, which is not in this list")
+            made.lost(item.line, f"the need of {item.id} for {name}, which is not in this list")
     return replace(item, needs=tuple(name for name in item.needs if name in known))

@@ -61,7 +61,7 @@ def _comments(made: Imported) -> list[str]:
         lines.append(f"  and {more} more")
     unread = made.unread[:LEFT_OUT_SHOWN]
     if unread:
-        lines.append("Not understood, and so not in here:")
+        lines.append("Left out, for it was not understood:")
         lines += [f"  line {line}: {_line(words)}" for line, words in sorted(unread)]
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 
 from yaoki.core.redact import MARK
-from yaoki.errors import StoreBroken, StoreError, StoreFull
+from yaoki.errors import StoreBroken, StoreError, StoreFull, StoreUnreached
 from yaoki.store.postgres.link import Connection
+from yaoki.store.postgres.refusals import last_words, refusal
 
 CONNECT_TIMEOUT_S = 10
 STATEMENTS_KEPT = 300
@@ -46,13 +48,6 @@ GONE = (
     errors.IdleInTransactionSessionTimeout,
     errors.ReadOnlySqlTransaction,
     errors.TooManyConnections,
-)
-# A server that answers so is there; to ask again gives the same answer.
-REFUSING = (
-    errors.InvalidPassword,
-    errors.InvalidAuthorizationSpecification,
-    errors.InvalidCatalogName,
-    errors.InsufficientPrivilege,
 )
 
 
@@ -84,6 +79,13 @@ class Address:
             for shape in {str(secret), unquote(str(secret))} if secret else ():
                 said = said.replace(shape, MARK)
         return said
+
+    def filled(self, words: str, said: str) -> str:
+        """A sentence about this store and who uses it; `said` is masked already."""
+        user = self._parts.get("user") or os.environ.get("PGUSER") or "this machine's user"
+        database = self._parts.get("dbname") or os.environ.get("PGDATABASE") or user
+        told = {"where": str(self), "user": user, "database": database, "said": last_words(said)}
+        return words.format_map(told)
 
     def info(self, name: str) -> str:
         """After a failover the first host may be one that only reads."""
@@ -117,8 +119,9 @@ def gone(error: psycopg.Error, connection: Connection | None) -> bool:
     """Did the connection break, so that another one may do better?"""
     if isinstance(error, GONE):
         return True
-    broken = connection is None or connection.closed or connection.broken
-    return broken and not isinstance(error, REFUSING)
+    # Who was let in before and is refused now waits as well, and says why: an operator may be at
+    # it.  At the beginning nobody waits for long.
+    return connection is None or connection.closed or connection.broken
 
 
 def explained(error: psycopg.Error, address: Address) -> StoreError:
@@ -132,9 +135,12 @@ def explained(error: psycopg.Error, address: Address) -> StoreError:
     if isinstance(error, (errors.UndefinedTable, errors.UndefinedColumn)):
         hint = "name another database under [store] url in yaoki.toml"
         return StoreBroken(f"{address} is damaged or not a yaoki store: {words}", hint=hint)
+    if why := refusal(error):
+        kind = StoreUnreached if why.passing else StoreError
+        return kind(address.filled(why.sentence, words), hint=address.filled(why.hint, words))
     if isinstance(error, psycopg.OperationalError):
         hint = f"is the server up, and may this machine reach it? psql {address}"
-        return StoreError(f"the store {address} cannot be reached: {words}", hint=hint)
+        return StoreUnreached(f"the store {address} cannot be reached: {words}", hint=hint)
     return StoreError(f"the store {address} failed: {words}", hint="yaoki doctor")
 
 

@@ -35,13 +35,18 @@ def _line(value: Any) -> str:
 
 
 def digest(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(text(body).encode()).hexdigest()
+    return _sum(text(body))
 
 
 def part_digest(part: Mapping[str, Any]) -> str:
     """Of one entry, without its own digest."""
     body = {key: held for key, held in part.items() if key != PART}
-    return hashlib.sha256(_line(body).encode()).hexdigest()
+    return _sum(_line(body))
+
+
+def _sum(words: str) -> str:
+    """Of any text: a file may hold halves of characters, and is refused by name for it later."""
+    return hashlib.sha256(words.encode(errors="surrogatepass")).hexdigest()
 
 
 def sealed(body: Mapping[str, Any]) -> Data:

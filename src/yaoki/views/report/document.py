@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -41,6 +41,7 @@ class Sources:
     stored: Stored
     now: datetime
     made_by: str
+    made_with: Mapping[str, str] = field(default_factory=dict)
     kept: Sequence[SavedWork] = ()
     held: Callable[[str], Held] = lambda _: Held("", "")
     clean: Callable[[str], str] = lambda text: text
@@ -52,7 +53,7 @@ def report_document(given: Sources) -> Data:
     view, fold, clean = given.view, given.fold, given.clean
     sight = Sight(view, fold, given.branch, given.stored, clean)
     tasks = [task_part(sight, task) for task in view.tasks]
-    told = numbers(view, fold, sight.landed)
+    told = {**numbers(view, fold, sight.landed), "lost": len(sight.lost)}
     run = _run(given)
     return {
         "schema": SCHEMA,
@@ -60,6 +61,8 @@ def report_document(given: Sources) -> Data:
         # The last thing that happened: the same run makes the same receipt, whenever it is asked.
         "as_of": (fold.last_at or view.run.created_at).isoformat(),
         "made_by": given.made_by,
+        # Where the report was made; what the run itself used is told only by its checks.
+        "made_with": dict(given.made_with),
         "verdict": verdict(run["status"], told, clean(view.run.paused)),
         "run": run,
         "plan": _plan(given),
@@ -124,10 +127,10 @@ def _answer(task_id: str, choice: str, held: Held) -> Data:
     base = f"yaoki answer {task_id} {choice}"
     match Choice(choice):
         case Choice.RETRY:
-            return _way(choice, f'{base} "words for the agent"', "a fresh budget of attempts")
+            return _way(choice, f'{base} "words for the agent"', "it tries again, told your words")
         case Choice.DONE:
-            where = f" after working in {held.worktree}" if held.worktree else ""
-            return _way(choice, base, f"what you did{where} is verified like any work")
+            where = f" in {held.worktree}" if held.worktree else ""
+            return _way(choice, base, f"you did it yourself{where}; that is verified like any work")
         case Choice.WAIVE:
             name = shlex.quote(held.failing) if held.failing else "NAME"
             return _way(choice, f"{base} --check {name}", "that check no longer counts; recorded")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.views.report.words import (
@@ -16,6 +16,7 @@ from yaoki.views.report.words import (
     some,
     text,
 )
+from yaoki.views.tasks import OFF_BRANCH
 
 LANDED_MAX, OTHERS_MAX, SMALL_MAX, CHECKS_MAX = 100, 100, 30, 8
 FALLS_MAX = 60
@@ -67,13 +68,15 @@ def _asking(report: Data) -> Iterator[str]:
     yield ""
     if report["run"]["paused"]:
         run = report["run"]["run"]
-        yield f"The run is paused: {safe(report['run']['paused'])}"
+        yield f"The run is paused: {safe(report['run']['paused'], 1000)}"
         yield ""
         yield f"- {code(f'yaoki answer {run} go')}: it goes on; of a budget, as much again"
         yield f"- {code(f'yaoki answer {run} abort')}: it is cancelled; its work is kept"
         yield ""
     for one in asking[:SMALL_MAX]:
-        yield f"**{safe(one['name'], 80)}** ({one['reason']}): {safe(one['question'], 400)}"
+        yield f"**{safe(one['name'], 80)}** ({one['reason']}):"
+        yield ""
+        yield from (f"> {safe(each, 2000)}  " for each in one["question"].split("\n"))
         yield ""
         yield from (f"- {code(a['command'])}: {safe(a['what'])}" for a in one["answers"])
         yield ""
@@ -89,9 +92,8 @@ def _numbers(report: Data) -> Iterator[str]:
     yield "| what | how much |"
     yield "|---|---|"
     yield f"| tasks done | {numbers['done']:,} of {numbers['tasks']:,} |"
-    yield f"| cost | {money(numbers['cost'], numbers['cost_untold'])}{_untold(numbers, 'cost')} |"
-    told = amount(numbers["tokens"], numbers["tokens_untold"])
-    yield f"| tokens | {told}{_untold(numbers, 'tokens')} |"
+    yield from _told("cost", numbers, money)
+    yield from _told("tokens", numbers, amount)
     yield f"| time from start to end | {duration(time['wall_s'])} |"
     yield f"| agents at work, added up | {duration(time['agent_s'])} |"
     yield f"| checks, added up | {duration(time['checks_s'])} |"
@@ -102,6 +104,16 @@ def _numbers(report: Data) -> Iterator[str]:
     yield f"| attempts | {numbers['attempts']:,}, with {runs} |"
     yield f"| retries | {numbers['retries']:,} |"
     yield ""
+    if numbers["agent_runs"] and numbers["cost"] is None:
+        yield "No agent told its cost."
+        yield ""
+
+
+def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterator[str]:
+    """A row of which nothing is known says nothing; a sentence below the table says that."""
+    if numbers[what] is not None:
+        told = words(numbers[what], numbers[f"{what}_untold"])
+        yield f"| {what} | {told}{_untold(numbers, what)} |"
 
 
 def _untold(numbers: Data, what: str) -> str:
@@ -157,7 +169,7 @@ def _others(report: Data) -> Iterator[str]:
     for task in others[:OTHERS_MAX]:
         cause = f" by {safe(names.get(task['cause'], task['cause']), 60)}" if task["cause"] else ""
         next_ = code(task["next"]) if task["next"] else ""
-        why = f"{task['reason'] or ''}{cause}"
+        why = OFF_BRANCH if task["on_branch"] is False else f"{task['reason'] or ''}{cause}"
         yield f"| {safe(task['name'], 60)} | {task['state']} | {why} | {next_} |"
     yield ""
     yield from _left(len(others), OTHERS_MAX, "tasks: yaoki report --format json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -103,17 +103,17 @@ def _numbers(report: Data) -> Html:
     return tag(
         "dl",
         _number("tasks done and proven", f"{n['done']:,} of {n['tasks']:,}", _others(n)),
-        _number("cost", money(n["cost"], n["cost_untold"]), _untold(n, "cost")),
-        _number("tokens", amount(n["tokens"], n["tokens_untold"]), _untold(n, "tokens")),
-        _number("falls risen from", f"{n['retries']:,}", _risen(n)),
-        _number("from start to end", duration(time["wall_s"]), count(n["attempts"], "attempt")),
-        _number("agents at work", duration(time["agent_s"]), "added up over all tasks"),
+        _number("sent back and tried again", f"{n['retries']:,}", _risen(n)),
+        _number("from start to end", duration(time["wall_s"])),
+        _number("agents at work", duration(time["agent_s"]), _silent(n)),
         _number("checks", duration(time["checks_s"]), "added up over all tasks"),
         _number(
             "waiting for a person",
             duration(waiting["person_s"]),
             f"for a retry {for_retry}, for a turn {for_turn}",
         ),
+        _told("cost", n, money),
+        _told("tokens", n, amount),
         class_="numbers",
     )
 
@@ -129,22 +129,29 @@ def _others(n: Data) -> str:
     return ", ".join(f"{number:,} {words}" for number, words in more if number) or "none left"
 
 
-def _untold(n: Data, what: str) -> str:
-    untold, runs = n[f"{what}_untold"], n["agent_runs"]
-    if not runs:
+def _told(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
+    """Nothing where no agent told any: that is one sentence, and no number."""
+    if n[what] is None:
+        return None
+    untold, runs = n[f"{what}_untold"], count(n["agent_runs"], "agent run")
+    more = f"{untold:,} of {runs} told none" if untold else "told by every agent"
+    return _number(what, words(n[what], untold), more)
+
+
+def _silent(n: Data) -> str:
+    added = "added up over all tasks"
+    if not n["agent_runs"]:
         return "no agent ran"
-    if untold == runs:
-        return "no agent told it"
-    return (
-        f"{untold:,} of {count(runs, 'agent run')} told none" if untold else "told by every agent"
-    )
+    return f"{added}; none told its cost" if n["cost"] is None else added
 
 
 def _risen(n: Data) -> str:
     lost = n["workers_lost"]
-    return f"retries; {count(lost, 'lost claim')} taken up again" if lost else "retries"
+    told = f"; {count(lost, 'worker')} lost, its work taken up" if lost else ""
+    return f"{count(n['attempts'], 'attempt')} in all{told}"
 
 
 def _foot(report: Data) -> Html:
-    made = f"Made {moment(report['made_at'])} by {report['made_by']}. Next: "
+    tools = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
+    made = f"Made {moment(report['made_at'])} with {text(tools or report['made_by'], 200)}. Next: "
     return tag("footer", made, tag("code", text(report["next"], 200)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from yaoki.views.report.markup import Html, tag
 from yaoki.views.report.page_parts import left
+from yaoki.views.report.plainly import reason
 from yaoki.views.report.words import text
 
 ASKING_MAX = 50
@@ -31,9 +32,9 @@ def _ask(one: Data) -> Html:
     return tag(
         "article",
         tag(
-            "h3", text(one["name"], 80), " ", tag("span", one["reason"] or "?", class_="state bad")
+            "h3", text(one["name"], 80), " ", tag("span", reason(one["reason"]), class_="state bad")
         ),
-        tag("q", text(one["question"], 600)),
+        tag("q", [(text(each, 2000), tag("br")) for each in one["question"].split("\n")]),
         _ways([(a["command"], a["what"]) for a in one["answers"]]),
         class_="ask",
     )

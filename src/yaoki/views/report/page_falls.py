@@ -8,6 +8,7 @@ from typing import Any
 from yaoki.views.report.charts import bars
 from yaoki.views.report.markup import Html, joined, tag
 from yaoki.views.report.page_parts import SMALL_MAX, left, listed
+from yaoki.views.report.plainly import cause
 from yaoki.views.report.words import count, moment, some, text
 
 Data = Mapping[str, Any]
@@ -16,12 +17,11 @@ Data = Mapping[str, Any]
 def falls(report: Data) -> Html | None:
     n = report["numbers"]
     causes = [
-        (" ".join(filter(None, (one["kind"], one["pattern"]))), one["count"])
-        for one in report["retries"][:SMALL_MAX]
+        (cause(one["kind"], one["pattern"]), one["count"]) for one in report["retries"][:SMALL_MAX]
     ]
     told = [
-        (n["workers_lost"], "claim", "taken back from workers that were gone; nothing was lost"),
-        (n["verified_again"], "proof", "repeated, because the run branch had moved meanwhile"),
+        (n["workers_lost"], "task", "taken over from workers that were gone; nothing was lost"),
+        (n["verified_again"], "proof", "repeated, because other work had landed meanwhile"),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),
     ]
@@ -37,7 +37,7 @@ def falls(report: Data) -> Html | None:
     ]
     if not causes and not lines:
         return None
-    heading = tag("h2", "Falls", tag("small", "retries by cause, and what else was met"))
+    heading = tag("h2", "Falls", tag("small", "why work was sent back, and what else was met"))
     more = left(len(lines), SMALL_MAX, "of them: yaoki report --format json")
     return tag("section", heading, bars(causes), listed(lines[:SMALL_MAX]), more)
 

@@ -47,7 +47,7 @@ def _proof(task: Data) -> Html:
         ),
         _pairs(
             ("commit", proof["commit"]),
-            ("verified tree", proof["tree"] or "unknown"),
+            ("verified tree", proof["tree"]) if proof["tree"] else None,
             ("on top of", proof["onto"]),
         ),
         [_check(check) for check in checks[:CHECKS_MAX]],
@@ -75,7 +75,7 @@ def _check(check: Data) -> Html:
             ("it ran", text(check["command"], 300)) if check["command"] else None,
             ("exit code", str(code)) if code is not None else None,
             ("took", duration(check["seconds"])) if check["seconds"] else None,
-            ("versions", versions or "unknown") if check["type"] == "command" else None,
+            ("versions", versions) if versions else None,
             ("it said", text(check["message"], 300)) if check["message"] else None,
             ("identity", check["identity"]) if check["identity"] else None,
             *outputs,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.core.model import DONE_WHEN
+from yaoki.views.report import plainly
 from yaoki.views.report.markup import Html, joined, tag
 from yaoki.views.report.page_parts import SMALL_MAX, left, table
 from yaoki.views.report.words import amount, duration, money, text
 from yaoki.views.report.words import conversations as all_conversations
+from yaoki.views.tasks import OFF_BRANCH
 
 TASKS_MAX = 400
 Data = Mapping[str, Any]
@@ -29,20 +32,25 @@ def tasks(report: Data) -> Html:
     places = {state: place for place, state in enumerate(ORDER)}
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
     names = {task["id"]: task["name"] for task in every}
-    heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n"), ("cost", "n")]
+    heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n")]
+    # A column of which nothing is known says nothing.
+    priced = report["numbers"]["cost"] is not None
+    heads += [("cost", "n")] if priced else []
     heads += [("commit", ""), ("what happened", "")]
     return tag(
         "section",
         tag("h2", "Tasks", tag("small", "those that need you first")),
-        table(heads, [_row(task, names) for task in ranked]),
+        table(heads, [_row(task, names, priced=priced) for task in ranked]),
         left(len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"),
     )
 
 
-def _row(task: Data, names: Mapping[str, str]) -> Html:
+def _row(task: Data, names: Mapping[str, str], *, priced: bool) -> Html:
     word, tone = STATES[task["state"]]
     if task["state"] == "DONE" and not task["landed"]:
         word, tone = "… in its group", "wait"
+    if task["on_branch"] is False:
+        word, tone = "✕ not on the branch", "bad"
     tries = task["attempts"]
     spent = [one["agent_s"] for one in tries if one["agent_s"] is not None]
     costs = [one["cost"] for one in tries if one["cost"] is not None]
@@ -51,28 +59,41 @@ def _row(task: Data, names: Mapping[str, str]) -> Html:
     proof = task["proof"]
     return tag(
         "tr",
-        tag("th", text(task["name"], 80), scope="row"),
+        tag("th", _called(task), scope="row"),
         tag("td", tag("span", word, class_=f"state {tone}")),
         tag("td", task["attempt"] or "–", class_="n", data_name="attempts"),
         tag("td", duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"),
-        tag("td", cost, class_="n", data_name="cost"),
+        tag("td", cost, class_="n", data_name="cost") if priced else None,
         tag("td", tag("code", proof["commit"][:10]) if proof else "–", data_name="commit"),
         tag("td", _story(task, names), class_="why"),
     )
 
 
+def _called(task: Data) -> str:
+    """The proof of the whole run is no task of anybody's plan."""
+    whole = task["kind"] == "check" and task["name"].startswith(DONE_WHEN)
+    return "the whole, proven once more" if whole else text(task["name"], 80)
+
+
 def _story(task: Data, names: Mapping[str, str]) -> object:
     """Why it rests; of what landed, the falls before it."""
     if task["cause"]:
-        return f"{task['reason']}: needs {text(names.get(task['cause'], task['cause']), 80)}"
+        needed = text(names.get(task["cause"], task["cause"]), 80)
+        return f"{plainly.reason(task['reason'])}: needs {needed}"
     if task["state"] == "ESCALATED":
-        return task["reason"]
+        return plainly.reason(task["reason"])
+    if task["on_branch"] is False:
+        return OFF_BRANCH
     fell = [one for one in task["attempts"] if one["ended"] and not one["landed"]]
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
         return "nothing to change: its checks pass" if task["kind"] == "change" else "checked"
     if not fell and task["landed"]:
         return "at the first attempt"
-    return joined(tag("div", text(one["ended"], 200)) for one in fell[-3:])
+    return joined(tag("div", text(_fell(one), 200)) for one in fell[-3:])
+
+
+def _fell(one: Data) -> str:
+    return f"attempt {one['attempt']}: {plainly.ending(one['ended'])}"
 
 
 def kept(report: Data) -> Html | None:

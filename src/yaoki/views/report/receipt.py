@@ -46,13 +46,16 @@ class GitFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The run branch as git has it.  `inside` are its commits; `why` says why there is none."""
+    """The run branch as git has it.  `inside` are its commits; `why` says why there is none, and
+    `gone` that it was there once.
+    """
 
     head: str = ""
     steps: tuple[Step, ...] = ()
     trees: Mapping[str, str] = field(default_factory=dict)
     inside: frozenset[str] = frozenset()
     why: str = ""
+    gone: bool = False
 
 
 def look(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> Branch:

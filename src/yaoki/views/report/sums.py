@@ -10,9 +10,8 @@ from typing import Any
 from yaoki.core.model import Run, State
 from yaoki.ports import SavedWork
 from yaoki.views.report.fold import Fold
-from yaoki.views.report.tasks import is_proof
 from yaoki.views.report.tries import PERSON, RETRY, TURN
-from yaoki.views.tasks import RunView
+from yaoki.views.tasks import RunView, is_proof
 
 NAMES_MAX = 20
 KEPT_MAX = 1000
@@ -22,7 +21,7 @@ Clean = Callable[[str], str]
 
 def numbers(view: RunView, fold: Fold, landed: frozenset[str]) -> Data:
     """Of the tasks of the plan; the proof of the whole run and what was replaced are apart."""
-    tasks = [t for t in view.tasks if not is_proof(t) and t.row.state is not State.REPLACED]
+    tasks = view.planned
     states = Counter(t.row.state for t in tasks)
     blocked = sum(t.blocked for t in tasks)
     proofs = [t.row.id in landed for t in view.tasks if is_proof(t)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from yaoki.core.model import DONE_WHEN, State
+from yaoki.core.model import State
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.receipt import Branch
 from yaoki.views.report.stored import Stored
@@ -16,11 +16,6 @@ from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
 Data = dict[str, Any]
-
-
-def is_proof(view: TaskView) -> bool:
-    """The task that proves the whole run, which no plan lists."""
-    return view.row.kind == "check" and view.row.name.startswith(DONE_WHEN)
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,21 @@ class Sight:
 
     @cached_property
     def landed(self) -> frozenset[str]:
-        """Done and there for all: what subtasks landed counts once their group has landed."""
+        """Done and there for all."""
+        return self._settled - self.lost
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """Done, and not on the run branch any more; a merged run's branch may be deleted."""
+        branch = self.branch
+        if self.view.run.merged or not (branch.head or branch.gone):
+            return frozenset()
+        done = (t.row for t in self.view.tasks if t.row.id in self._settled)
+        return frozenset(r.id for r in done if r.landed and r.landed not in branch.inside)
+
+    @cached_property
+    def _settled(self) -> frozenset[str]:
+        """What subtasks landed counts once their group has landed."""
         tasks = self.view.tasks
         waiting = {t.row.id for t in tasks if t.row.kind == "group" and not t.row.landed}
         done = (t.row for t in tasks if t.row.state is State.DONE)
@@ -57,6 +66,7 @@ def task_part(sight: Sight, task: TaskView) -> Data:
         "kind": row.kind,
         "state": row.state.value,
         "landed": row.id in sight.landed,
+        "on_branch": False if row.id in sight.lost else row.id in sight.landed or None,
         "reason": task.reason or None,
         "cause": task.cause or None,
         "required": row.required,

@@ -34,7 +34,9 @@ WAITS: Mapping[str, str] = {
     "TASK_REPLACED": OVER,
     "TASKS_PLANNED": OVER,
 }
-# How `core.baseline.weigh` begins when it let failures of the base pass.
+KNOWN_SHOWN = 5
+# How `core.baseline.weigh` begins when it let failures of the base pass: all that journals tell
+# which do not name them under `known`.
 AT_BASE = "failures stood at the base already: "
 
 
@@ -162,7 +164,9 @@ class Told:
             self.looked[seen.check] = seen
         if seen.outcome == "FLAKY":
             self.flaky[seen.check] += 1
-        if AT_BASE in seen.message:
+        if data.get("known"):
+            self.red_before[seen.check] = ", ".join(data["known"][:KNOWN_SHOWN])
+        elif AT_BASE in seen.message:
             self.red_before[seen.check] = seen.message.partition(AT_BASE)[2]
 
     def _judged(self, data: Mapping[str, Any]) -> None:

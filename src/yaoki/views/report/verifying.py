@@ -88,7 +88,7 @@ def _against(git: GitFacts, held: Data, ref: str) -> Iterator[Line]:
     good = f"all {len(there)} are in this repository"
     lost = sorted({f"{part['commit']} is not here" for part in missing})
     yield _line("commits", good, "some are missing", lost)
-    yield _line("trees", "each commit has the tree that was proven", *_trees(parts, there))
+    yield _all_trees(parts, there, len(missing))
     if base not in there or head not in there:
         yield Line("line", None, "not looked at: its ends are missing here")
         return
@@ -99,6 +99,15 @@ def _against(git: GitFacts, held: Data, ref: str) -> Iterator[Line]:
     good = f"{len(held['landed'])} tasks, each where it says"
     yield _line("landed", good, "a landing is not where it says", list(_landed(held, inside)))
     yield _reference(git, held["run_branch"], head, ref)
+
+
+def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> Line:
+    """Of a commit that is not here nothing is known, so its tree is no good news."""
+    found = _line("trees", "each commit has the tree that was proven", *_trees(parts, there))
+    if found.ok and missing:
+        here = len({part["commit"] for part in parts} & there.keys())
+        return Line("trees", None, f"right for the {here} that are here; the others were not seen")
+    return found
 
 
 def _trees(parts: Sequence[Data], there: Mapping[str, str]) -> tuple[str, list[str]]:

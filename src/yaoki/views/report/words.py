@@ -76,7 +76,10 @@ def some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
 
 def verdict(status: str, numbers: Data, paused: str) -> str:
     """One sentence a manager can act on; nothing is called done that is not proven."""
-    done, tasks = numbers["done"], numbers["tasks"]
+    done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
+    if status == "DONE" and lost:
+        gone = f"what landed of {count(lost, 'task')} is not on its branch any more"
+        return f"The run had ended, but {gone}: {_of(done, tasks)} done and proven."
     if status == "DONE":
         whole = _all(done) if done == tasks else f"{_of(done, tasks)} done, all that had to be"
         return f"The run is done: {whole}, each proven by its checks.{_proven(numbers)}"

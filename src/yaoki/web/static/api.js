@@ -1,5 +1,7 @@
 // Questions to the server.  Every refusal becomes a Refusal with the sentence that people see.
 
+import { read } from "./shown.js";
+
 const BASE = "/api/v1";
 
 export class Refusal extends Error {
@@ -41,8 +43,8 @@ async function ask(url, options) {
     if (error.name === "AbortError") throw error;
     throw new Refusal(0, { code: "AWAY" });
   }
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
-  const told = await answer.json().then((held) => held.error, () => ({}));
+  if (answer.ok) return answer.status === 204 ? null : read(await answer.text());
+  const told = await answer.text().then((text) => read(text).error).catch(() => ({}));
   const refusal = new Refusal(answer.status, told || {});
   if (answer.status === 401) window.dispatchEvent(new CustomEvent("yaoki:locked"));
   throw refusal;

@@ -25,9 +25,11 @@ export function Frame() {
   const main = useRef(null);
   const needs = useDocument("/needs-you", {}, { old: asking, every: 30, later: route.view === "needs" ? 0 : 700 });
   const asks = needs.held?.total || 0;
-  const View = VIEWS[route.view];
+  const unread = needs.error && !needs.held;
+  const View = Object.hasOwn(VIEWS, route.view) && VIEWS[route.view];
   useEffect(() => {
-    document.title = `${asks ? `(${asks}) ` : ""}${t(`nav.${route.view}`, {})} · ${session.repository} · yaoki`;
+    const where = View ? t(`nav.${route.view}`) : t("nowhere");
+    document.title = `${asks ? `(${asks}) ` : ""}${where} · ${session.repository} · yaoki`;
   }, [asks, route.view]);
   const place = `${route.view}/${route.parts[0] || ""}`;
   const was = useRef(place);
@@ -42,7 +44,7 @@ export function Frame() {
       <header class="top"><a class="brand" href="#/needs"><img src="/static/favicon.svg" alt="" width="22" height="22" /><b>yaoki</b></a>
         <span class="repository" title=${session.folder}>${session.repository}</span>
         ${!mayAct() && html`<span class="tag">${t("read.only")}</span>`}<${Connection} /><${Looks} /></header>
-      <nav class="side" aria-label=${t("nav")}>${NAV.map(([name, to]) => html`<a href=${to} aria-current=${current(route, name)}>${t(`nav.${name}`)}${name === "needs" && asks > 0 && html` <span class="tally">${asks}</span>`}</a>`)}</nav>
+      <nav class="side" aria-label=${t("nav")}>${NAV.map(([name, to]) => html`<a href=${to} aria-current=${current(route, name)}>${t(`nav.${name}`)}${name === "needs" && (asks > 0 || unread) && html` <span class="tally">${asks || "?"}</span>`}</a>`)}</nav>
       <main id="main" class="view" ref=${main} tabindex="-1"><${Guarded} key=${route.view}>${View ? html`<${View} parts=${route.parts} query=${route.query} />` : html`<${Empty} title=${t("nowhere")} />`}<//></main>
     </div><${Help} />`;
 }

@@ -3,6 +3,7 @@
 // answers with an error, and it cannot tell how long nothing was heard.
 
 import { address } from "./api.js";
+import { read } from "./shown.js";
 
 const SILENT_MS = 25_000; // the server beats every 10 s
 const WAITS_MS = [300, 700, 1_500, 3_000, 5_000, 10_000];
@@ -52,7 +53,7 @@ async function connect() {
   source?.close();
   source = new EventSource(address("/events", { after: live.cursor }));
   source.addEventListener("hello", (event) => hello(JSON.parse(event.data)));
-  source.addEventListener("journal", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("journal", (event) => take(read(event.data)));
   source.addEventListener("beat", (event) => beat(JSON.parse(event.data)));
   source.addEventListener("gone", lost);
   source.onerror = lost;
@@ -63,13 +64,18 @@ function hello(told) {
   // Behind what we have seen: another store stands there now.
   if (told.cursor < live.cursor) return window.location.reload();
   tries = 0;
-  seen(told.now);
-  change("live");
+  beat(told);
 }
 
+/** A server that cannot read its store beats on; what it shows is as old as it says. */
 function beat(told) {
+  if (told.following === false) {
+    clearTimeout(timer);
+    timer = setTimeout(lost, SILENT_MS);
+    return change("lost");
+  }
   seen(told.now);
-  tell();
+  return change("live");
 }
 
 function lost(event) {

@@ -6,7 +6,7 @@ import { dress, kept } from "./kept.js";
 import { listen } from "./keys.js";
 import { follow, onEntries } from "./live.js";
 import { session } from "./session.js";
-import { language, speak, t } from "./words.js";
+import { language, preferred, speak, t } from "./words.js";
 import { Command } from "./parts/bits.js";
 import { Frame } from "./frame.js";
 import { announce } from "./announce.js";
@@ -21,14 +21,17 @@ async function start() {
   try {
     Object.assign(session, await get("/session"));
   } catch (error) {
-    await (spoken || speak(navigator.language.slice(0, 2)));
+    await (spoken || speak(preferred()));
     return render(error.status === 401 ? html`<${Door} />` : html`<${Away} error=${error} />`, place);
   }
-  await (spoken || speak(session.language));
+  await (spoken || speak(session.language || preferred()));
   follow(session.cursor, session.now);
   announce();
   // The first run may begin while the page is open.
-  onEntries(() => (session.has_store = true));
+  onEntries((entries) => {
+    session.has_store = true;
+    session.newest = entries.findLast((entry) => entry.event === "PLAN_SUBMITTED")?.run || session.newest;
+  });
   listen(() => window.dispatchEvent(new CustomEvent("yaoki:help")));
   return show();
 }

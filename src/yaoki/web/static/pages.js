@@ -9,7 +9,7 @@ const PAGES_KEPT = 12;
 const GAP_MS = 500;
 const AGAIN_MS = 8_000;
 
-/** { rows, first, ended, error, sight, fresh }; a forgotten row is null until it is read again. */
+/** { rows, first, ended, edge, error, sight }; a forgotten row is null until it is read again. */
 export function usePages(path, query, field, old) {
   const key = JSON.stringify([path, query]);
   const [state, setState] = useState({ rows: [], first: null, ended: false, error: null });
@@ -42,7 +42,7 @@ class Pages {
   }
 
   async next() {
-    if (this.asking || this.ended) return;
+    if (this.asking || this.ended || this.abort.signal.aborted) return;
     await this.once(async () => {
       const page = { cursor: this.cursor, rows: [], from: this.count };
       await this.read(page);
@@ -80,7 +80,9 @@ class Pages {
   }
 
   async read(page) {
-    const held = await get(this.path, { ...this.query, cursor: page.cursor }, this.abort.signal);
+    // A query with `after` reads onward from there; any other goes back by its cursor.
+    const edge = "after" in this.query ? { after: page.cursor || this.query.after } : { cursor: page.cursor };
+    const held = await get(this.path, { ...this.query, ...edge }, this.abort.signal);
     if (page.cursor === "") this.first = held;
     Object.assign(page, { rows: held[this.field], count: held[this.field].length, next: held.next_cursor });
   }
@@ -109,6 +111,6 @@ class Pages {
     let from = 0;
     for (const page of this.pages) [page.from, from] = [from, from + page.count];
     const rows = this.pages.flatMap((page) => page.rows || new Array(page.count).fill(null));
-    this.told({ of: this, rows, first: this.first, ended: this.ended, error: this.error });
+    this.told({ of: this, rows, first: this.first, ended: this.ended, edge: this.cursor, error: this.error });
   }
 }

@@ -1,6 +1,6 @@
 // Who looks, and at which repository; set once before the first view is drawn.
 
-export const session = { may: "look", repository: "", version: "", has_store: false, language: "en" };
+export const session = { may: "look", repository: "", version: "", has_store: false, newest: null, language: "en" };
 
 export const mayAct = () => session.may === "act";
 
@@ -12,3 +12,6 @@ export function looksAt(run, newest) {
 }
 
 export const lastRun = (newest) => (looked.run && looked.newest === newest ? looked.run : newest);
+
+/** An active run that nobody carries: what was at work stands where its worker left it. */
+export const left = (run) => run.status === "ACTIVE" && run.carried === false;

@@ -4,9 +4,15 @@ export const LANGUAGES = { en: "English", ja: "日本語" };
 let words = {};
 export let language = "en";
 
+/** What this browser's person reads, of the languages that are there. */
+export function preferred() {
+  const known = (navigator.languages || [navigator.language]).map((name) => name.slice(0, 2).toLowerCase());
+  return known.find((name) => name in LANGUAGES) || "en";
+}
+
 export async function speak(wanted) {
   language = wanted in LANGUAGES ? wanted : "en";
-  const answer = await fetch(`/static/words/${language}.json`);
+  const answer = await fetch(new URL(`./words/${language}.json`, import.meta.url));
   words = await answer.json();
   document.documentElement.lang = language;
 }

@@ -22,18 +22,61 @@ export function draw(canvas, graph, view, marked, paint) {
   const scale = view.scale * ratio;
   pen.setTransform(scale, 0, 0, scale, -view.x * scale, -view.y * scale);
   const sight = { left: view.x, top: view.y, right: view.x + width / scale, bottom: view.y + height / scale };
-  edges(pen, graph, sight, marked, paint, view.scale);
+  const far = view.scale * graph.boxes[0]?.height < FAR_PX;
+  edges(pen, graph, sight, marked, paint, view.scale, far);
+  if (far) return celled(pen, graph, sight, marked, paint, view.scale);
   for (const box of graph.boxes) if (meets(box, sight)) boxed(pen, box, view.scale, marked, paint);
+  return undefined;
 }
+
+// Below this height a box is no longer a box: its state is all that can be seen of it.
+const FAR_PX = 6;
+// The rarer a state, the later it is drawn; the few that matter keep their mark as well.
+const RARE = ["DONE", "REPLACED", "CANCELLED", "WAITING", "HELD", "BLOCKED", "ACTIVE", "ESCALATED"];
+const LOUD = new Set(["ACTIVE", "ESCALATED"]);
+const LOUD_MAX = 300;
+const MARK_PX = 13;
+
+/** From afar: a field of colour for each task, so that one sees how far the whole has come. */
+function celled(pen, graph, sight, marked, paint, scale) {
+  const fields = Object.fromEntries(RARE.map((state) => [state, []]));
+  for (const box of graph.boxes) if (meets(box, sight)) (fields[box.state] || fields.WAITING).push(box);
+  for (const state of RARE) {
+    pen.fillStyle = paint[`state-${state.toLowerCase()}`];
+    for (const box of fields[state]) {
+      pen.globalAlpha = (dimmed(box, marked) ? 0.25 : 1) * (state === "WAITING" ? 0.3 : 1);
+      pen.fillRect(box.x, box.y - graph.gap / 2, box.width, box.height + graph.gap);
+    }
+  }
+  for (const state of LOUD) for (const box of fields[state].slice(0, LOUD_MAX)) flagged(pen, box, MARK_PX / scale, marked, paint);
+  pen.globalAlpha = 1;
+}
+
+/** A mark of the same size however far one is, on a ground of its own. */
+function flagged(pen, box, size, marked, paint) {
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  pen.globalAlpha = dimmed(box, marked) ? 0.25 : 1;
+  pen.fillStyle = paint.surface;
+  pen.beginPath();
+  pen.arc(x, y, 0.75 * size, 0, 2 * Math.PI);
+  pen.fill();
+  mark(pen, box.state, x - size / 2, y - size / 2, size, paint);
+}
+
+const dimmed = (box, marked) => (marked.near && !marked.near.has(box.key)) || (marked.found && !marked.found.has(box.key));
+
+const EDGES_FAR_MAX = 1_500;
 
 function meets(box, { left, top, right, bottom }) {
   return box.x < right && box.x + box.width > left && box.y < bottom && box.y + box.height > top;
 }
 
-function edges(pen, graph, sight, marked, paint, scale) {
+function edges(pen, graph, sight, marked, paint, scale, far) {
   const plain = new Path2D();
   const strong = new Path2D();
-  for (const edge of graph.edges) {
+  // Thousands of lines between fields of a few points would only be a grey cloth over them.
+  const drawn = far && graph.edges.length > EDGES_FAR_MAX ? graph.edges.filter((edge) => marked.near?.has(edge.from)) : graph.edges;
+  for (const edge of drawn) {
     const [from, to] = [graph.byKey.get(edge.from), graph.byKey.get(edge.to)];
     const top = Math.min(from.y, to.y);
     if (from.x > sight.right || to.x + to.width < sight.left || top > sight.bottom || Math.max(from.y, to.y) + to.height < sight.top) continue;
@@ -59,8 +102,7 @@ function curve(path, from, to) {
 
 function boxed(pen, box, scale, marked, paint) {
   const colour = paint[`state-${box.state.toLowerCase()}`];
-  const dim = (marked.near && !marked.near.has(box.key)) || (marked.found && !marked.found.has(box.key));
-  pen.globalAlpha = dim ? 0.22 : 1;
+  pen.globalAlpha = dimmed(box, marked) ? 0.22 : 1;
   pen.fillStyle = paint.surface;
   pen.strokeStyle = colour;
   pen.lineWidth = marked.key === box.key ? 2.4 : 1;
@@ -70,7 +112,7 @@ function boxed(pen, box, scale, marked, paint) {
   pen.stroke();
   if (!box.single) counted(pen, box, paint);
   const size = Math.min(12, box.height - 8);
-  mark(pen, box, size, colour, paint);
+  mark(pen, box.state, box.x + 5, box.y + (box.height - size) / 2 - (box.single ? 0 : 2), size, paint);
   if (scale * size > 4) written(pen, box, size, paint);
   pen.globalAlpha = 1;
 }
@@ -86,10 +128,11 @@ function counted(pen, box, paint) {
   }
 }
 
-function mark(pen, box, size, colour, paint) {
-  const parts = PATHS[box.state] || PATHS.WAITING;
+function mark(pen, state, x, y, size, paint) {
+  const parts = PATHS[state] || PATHS.WAITING;
+  const colour = paint[`state-${state.toLowerCase()}`];
   pen.save();
-  pen.translate(box.x + 5, box.y + (box.height - size) / 2 - (box.single ? 0 : 2));
+  pen.translate(x, y);
   pen.scale(size / 16, size / 16);
   pen.lineWidth = 2;
   [pen.fillStyle, pen.strokeStyle] = [colour, colour];

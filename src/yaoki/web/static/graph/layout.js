@@ -13,8 +13,10 @@ export function layout({ boxes, edges }, aspect) {
   const layers = grouped(boxes);
   const near = neighbours(boxes, edges);
   settle(layers, near);
-  const tall = rowsPerColumn(layers, width, down, aspect);
-  return placed(layers, near, { width, height, down, tall, between: small ? 36 : 64 });
+  // Among thousands the layers must stand apart to be seen at all.
+  const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
+  const tall = rowsPerColumn(layers, width, down, aspect, between);
+  return { ...placed(layers, near, { width, height, down, tall, between }), gap: down - height };
 }
 
 function grouped(boxes) {
@@ -52,12 +54,12 @@ function settle(layers, near) {
 }
 
 /** How many boxes stand above one another, so that the whole has the form of the window. */
-function rowsPerColumn(layers, width, down, aspect) {
+function rowsPerColumn(layers, width, down, aspect, between) {
   const longest = Math.max(...layers.map((layer) => layer.length));
   let best = [Infinity, longest];
   for (let tall = 4; tall <= Math.max(4, longest); tall = Math.ceil(tall * 1.15)) {
     const columns = layers.reduce((sum, layer) => sum + Math.ceil(layer.length / tall), 0);
-    const form = ((columns * (width + GAP) + layers.length * 36) / (Math.min(tall, longest) * down)) / aspect;
+    const form = ((columns * (width + GAP) + layers.length * between) / (Math.min(tall, longest) * down)) / aspect;
     const off = Math.abs(Math.log(form));
     if (off < best[0]) best = [off, tall];
   }

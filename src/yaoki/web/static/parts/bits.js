@@ -57,16 +57,18 @@ export function Fact({ name, children, wide }) {
 /** The counts of a run: a bar whose parts also have words and numbers. */
 export const ORDER = ["DONE", "ACTIVE", "ESCALATED", "BLOCKED", "WAITING", "CANCELLED", "REPLACED"];
 
-export function Progress({ counts, blocked = 0 }) {
+export function Progress({ counts, blocked = 0, left = false }) {
   const told = { ...counts, WAITING: (counts.WAITING || 0) - blocked, BLOCKED: blocked };
   const total = ORDER.reduce((sum, state) => sum + (told[state] || 0), 0);
   const parts = ORDER.map((state) => [state, told[state] || 0]).filter(([, n]) => n > 0);
-  const words = parts.map(([state, n]) => `${named("state", state)} ${n}`).join(", ");
+  const alone = (state) => left && state === "ACTIVE";
+  const word = (state) => named("state", alone(state) ? "LEFT" : state);
+  const words = parts.map(([state, n]) => `${word(state)} ${n}`).join(", ");
   return html`<div class="progress">
     <svg class="progress-bar" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label=${words}>
-      ${laid(parts, total).map(([state, x, width]) => html`<rect class="bar" data-state=${state} x=${x} y="0" width=${width} height="10" />`)}
+      ${laid(parts, total).map(([state, x, width]) => html`<rect class="bar" data-state=${alone(state) ? "HELD" : state} x=${x} y="0" width=${width} height="10" />`)}
     </svg>
-    <span class="progress-words">${parts.map(([state, n]) => html`<span class="count"><${State} state=${state} /><b>${n}</b></span>`)}</span>
+    <span class="progress-words">${parts.map(([state, n]) => html`<span class="count"><${State} state=${alone(state) ? "HELD" : state} words=${word(state)} /><b>${n}</b></span>`)}</span>
   </div>`;
 }
 

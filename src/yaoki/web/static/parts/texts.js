@@ -5,16 +5,12 @@ import { get } from "../api.js";
 import { bytes } from "../amounts.js";
 import { t } from "../words.js";
 import { useDocument } from "../documents.js";
+import { plain } from "../shown.js";
 import { Wrong } from "./bits.js";
 
 const PIECE = 16_384;
 const DIFF_BYTES = 65_536;
 const LINES = 400;
-
-// Colours and cursor moves mean nothing here.
-const CONTROLS = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
-
-export const plain = (text) => text.replace(/\r\n?/g, "\n").replace(CONTROLS, "");
 
 /** The end of a log, followed while it grows; earlier pieces on request. */
 export function Log({ path, file, growing, fromStart }) {

@@ -37,7 +37,7 @@ function Attempt({ task, n, last }) {
   const growing = last && task.state === "ACTIVE" && !held.until;
   return html`<article class="attempt" aria-label=${t("attempt.n", { n })} data-attempt=${n}>
     <header><h3>${t("attempt.n", { n })}</h3><${Outcome} name=${held.ended} kind="ended" />${growing && html`<span class="hush">${t("running")}</span>`}
-      <p class="hush">${held.agent || t("no.agent")} · <time datetime=${held.from}>${clock(held.from)}</time> · ${seconds(between(held.from, held.until))}${!held.fresh && n > 1 ? ` · ${t("same.worktree")}` : ""}</p>
+      <p class="hush">${held.agent || t("no.agent")} · ${held.from && html`<time datetime=${held.from}>${clock(held.from)}</time> · ${seconds(between(held.from, held.until))}`}${!held.fresh && n > 1 ? ` · ${t("same.worktree")}` : ""}</p>
       ${held.decision?.failure && html`<p class="attempt-why">${held.decision.failure}</p>`}</header>
     <section><h4>${t("told")}</h4><${Told} held=${held} path=${path} /></section>
     <section><h4>${t("did")}</h4><${Did} held=${held} /></section>
@@ -49,7 +49,8 @@ function Attempt({ task, n, last }) {
 }
 
 function Told({ held, path }) {
-  const { prompt } = held;
+  // Whoever was killed before a prompt was recorded left none.
+  const prompt = held.prompt || {};
   const size = held.logs.find((log) => log.file === "prompt");
   return html`${prompt.kind && html`<p class="pattern"><b>${prompt.kind}</b> ${prompt.pattern || ""} <code class="hush">${prompt.path || ""}</code></p>`}
     ${prompt.fault && html`<p class="cause">${prompt.fault}</p>`}

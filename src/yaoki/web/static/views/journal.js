@@ -13,6 +13,8 @@ import { t } from "../words.js";
 const PAGE = 200;
 // Entries that came while it was open; past so many the list is read anew.
 const FRESH_MAX = 500;
+// With fewer than these on the screen it is still looked for more, and that is said.
+const SOME = 30;
 const GROUPS = {
   attempts: ["ATTEMPT_STARTED", "PROMPT_SENT", "AGENT_FINISHED", "RETRY_DECISION"],
   checks: ["CHECK_FINISHED", "QUALITY_JUDGMENT"],
@@ -23,11 +25,11 @@ const GROUPS = {
 
 export function Journal({ parts, query }) {
   if (parts[0]) return html`<${Entry} seq=${parts[0]} />`;
-  const { run = "", task = "", event = "", text = "" } = query;
-  const asked = { run, task, event, text, limit: PAGE };
+  const { run = "", task = "", event = "", text = "", order = "" } = query;
+  const asked = { run, task, event, text, limit: PAGE, ...(order === "oldest" && { after: "0" }) };
   return html`<section aria-labelledby="title" class="column wide fill">
     <h1 id="title">${t("nav.journal")}</h1>
-    <${Filters} query=${{ run, task, event, text }} />
+    <${Filters} query=${{ run, task, event, text, order }} />
     <${List} key=${JSON.stringify(asked)} asked=${asked} />
   </section>`;
 }
@@ -47,6 +49,7 @@ function Filters({ query }) {
   return html`<div class="filters">
     <input type="search" placeholder=${t("filter.journal")} aria-label=${t("filter.journal")} value=${text} onInput=${typed} />
     <div class="toggles" role="group" aria-label=${t("event")}>${Object.keys(GROUPS).map((name) => html`<button type="button" class="toggle" aria-pressed=${name === chosen} onClick=${() => pick(name)}>${t(`events.${name}`)}</button>`)}</div>
+    <button type="button" class="toggle" aria-pressed=${query.order === "oldest"} onClick=${() => refine({ order: query.order === "oldest" ? "" : "oldest" })}>${t("journal.oldest")}</button>
     ${given.map((name) => html`<button type="button" class="toggle" aria-pressed="true" onClick=${() => refine({ [name]: "" })} aria-label=${t("filter.drop", { what: query[name] })}>${t(name)} <span class="code">${query[name]}</span> ×</button>`)}
   </div>`;
 }
@@ -65,9 +68,9 @@ function Pages({ asked, again }) {
     const mine = entries.filter((entry) => fits(entry, asked)).reverse();
     if (mine.length) setFresh((held) => ({ n: held.n + mine.length, entries: held.n > FRESH_MAX ? held.entries : [...mine, ...held.entries] }));
   }), []);
-  // At the top they simply appear; further down they wait until asked for.
-  const atTop = !scroller.current || scroller.current.scrollTop < 40;
-  const known = pages.rows[0]?.seq || pages.first?.cursor || 0;
+  // At the top they simply appear; further down, or oldest first, they wait until asked for.
+  const atTop = !asked.after && (!scroller.current || scroller.current.scrollTop < 40);
+  const known = (!asked.after && pages.rows[0]?.seq) || pages.first?.cursor || 0;
   const newer = fresh.entries.filter((entry) => entry.seq > known);
   const many = fresh.n > FRESH_MAX;
   useEffect(() => {
@@ -77,7 +80,8 @@ function Pages({ asked, again }) {
   if (pages.error) return html`<${Wrong} error=${pages.error} />`;
   if (!pages.first) return html`<p class="hush" role="status">${t("loading")}</p>`;
   if (rows.length === 0 && pages.ended) return html`<${Empty} title=${t("journal.none")} words=${t("journal.none.words")} />`;
-  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
+  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${asked.after ? () => refine({ order: "" }) : again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
+    ${!pages.ended && rows.length < SOME && html`<p class="hush" role="status">${t("journal.looking", { n: Number(pages.edge) })}</p>`}
     <${Rows} count=${rows.length} height=${narrow ? 52 : 28} label=${t("nav.journal")} onSight=${pages.sight} scroller=${scroller}
       head=${html`<${Row} kind="journal-row" cells=${[["num", "#"], ["tm", t("time")], ["rn", t("run")], ["nm", t("task")], ["num at", t("attempt")], ["ev", t("event")], ["why", t("words")]]} />`}
       draw=${(index) => (rows[index] ? html`<${Row} kind="journal-row" index=${index} cells=${cells(rows[index])} />` : html`<p class="hush">${t("loading")}</p>`)} />`;

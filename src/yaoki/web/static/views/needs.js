@@ -8,7 +8,7 @@ import { Command, Empty, RunName, TaskName, Waiting, When } from "../parts/bits.
 import { Mark } from "../parts/shapes.js";
 import { mayAct, session } from "../session.js";
 import { named, t } from "../words.js";
-import { RunRows } from "./runs.js";
+import { BEAT_S, RunRows } from "./runs.js";
 
 export function Needs() {
   const answer = useDocument("/needs-you", {}, { old: asking, every: 15 });
@@ -112,7 +112,7 @@ export function Paused({ paused, alone }) {
 
 /** Under the questions: how the newest runs stand. */
 function Lately() {
-  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { old: always });
+  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { old: always, every: BEAT_S });
   if (!answer.held?.runs.length) return null;
   return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${answer.held.runs} /></section>`;
 }

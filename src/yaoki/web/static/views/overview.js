@@ -6,6 +6,7 @@ import { Burndown, Spent } from "../parts/charts.js";
 import { Empty, TaskName, Waiting } from "../parts/bits.js";
 import { standing, State } from "../parts/shapes.js";
 import { link, toRun } from "../routes.js";
+import { left } from "../session.js";
 import { named, t } from "../words.js";
 import { Entries } from "./entries.js";
 import { Asked, Paused } from "./needs.js";
@@ -26,7 +27,7 @@ export function Overview({ run }) {
       ${asked.slice(0, 5).map((one) => html`<${Asked} key=${one.task.id + one.since} asked=${one} here />`)}
       ${run.asking.length > 5 && html`<p><a href="#/needs">${t("and.more", { n: run.asking.length - 5 })}</a></p>`}
       ${paused.map((held) => html`<${Paused} key=${held.run} paused=${held} alone />`)}
-      ${active.held?.matched > 0 && html`<${Some} title=${t("now.active")} answer=${active} run=${run.run} state="ACTIVE" />`}
+      ${active.held?.matched > 0 && html`<${Some} title=${t(left(run) ? "now.left" : "now.active")} answer=${active} run=${run.run} state="ACTIVE" alone=${left(run)} />`}
       ${waiting.held?.matched > 0 && html`<${Some} title=${t("now.waiting")} answer=${waiting} run=${run.run} state="WAITING" />`}
       ${active.held?.matched === 0 && waiting.held?.matched === 0 && asked.length === 0 && html`<${Ended} run=${run} />`}
       <h2 class="rule">${t("lately.events")} <a class="more" href=${link("journal", [], { run: run.run })}>${t("all")}</a></h2>
@@ -47,12 +48,12 @@ function Ended({ run }) {
   return html`<${Empty} title=${t(`rest.${run.status}`)} command=${run.next} />`;
 }
 
-function Some({ title, answer, run, state }) {
+function Some({ title, answer, run, state, alone }) {
   const { tasks, matched } = answer.held;
   return html`<h2 class="rule">${title} <span class="tally">${matched}</span>${matched > tasks.length && html`<a class="more" href=${toRun(run, "tasks", { state })}>${t("all")}</a>`}</h2>
     <table class="plain"><thead class="unseen"><tr><th>${t("task")}</th><th>${t("state")}</th><th>${t("why")}</th></tr></thead>
     <tbody>${tasks.map((task) => html`<tr key=${task.id}>
-      <td class="td-state"><${State} state=${standing(task)} words=${task.state === "ACTIVE" ? named("stage", task.stage) : undefined} /></td>
+      <td class="td-state"><${State} state=${alone ? "HELD" : standing(task)} words=${task.state === "ACTIVE" ? named("stage", task.stage) : undefined} /></td>
       <td class="td-name"><${TaskName} id=${task.id} name=${task.name} row /></td>
       <td class="td-why">${task.state === "ACTIVE" ? t("attempt.with", { n: task.attempt, agent: task.agent || "–" }) : task.waits_for || ""}</td>
     </tr>`)}</tbody></table>`;

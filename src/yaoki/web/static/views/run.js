@@ -8,13 +8,15 @@ import { Command, Empty, Fact, Progress, Waiting, When } from "../parts/bits.js"
 import { Came, sure, useAction } from "../parts/dialog.js";
 import { State } from "../parts/shapes.js";
 import { toRun } from "../routes.js";
-import { lastRun, looksAt, mayAct } from "../session.js";
+import { lastRun, left, looksAt, mayAct, session } from "../session.js";
 import { t } from "../words.js";
 import { Graph } from "../graph/view.js";
 import { Overview } from "./overview.js";
 import { Tasks } from "./tasks.js";
 import { Timeline } from "./timeline.js";
 
+const BEAT_S = 4;
+const LATER_MS = 1_500;
 const TABS = { overview: Overview, graph: Graph, timeline: Timeline, tasks: Tasks };
 
 const EARLY = new Set(["graph", "tasks"]);
@@ -22,8 +24,9 @@ const begins = (entry) => entry.event === "PLAN_SUBMITTED";
 
 export function Run({ parts, query }) {
   const given = parts[0] && parts[0] !== "-" ? parts[0] : "";
-  const newest = useDocument("/runs", { limit: 1 }, { old: begins });
-  const first = newest.held?.runs[0]?.run;
+  // The session knows it already, so that the run itself can be asked for at once.
+  const newest = useDocument("/runs", { limit: 1 }, { old: begins, later: session.newest ? LATER_MS : 0 });
+  const first = newest.held?.runs[0]?.run || session.newest;
   const run = given || (first && lastRun(first));
   useEffect(() => run && first && looksAt(run, first), [run, first]);
   if (!run && newest.held) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
@@ -32,11 +35,12 @@ export function Run({ parts, query }) {
 }
 
 function OneRun({ run, tab, query }) {
-  const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run) });
+  // A worker dies without a word: who is at it is asked again while the run goes on.
+  const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run), every: BEAT_S });
   const { held } = answer;
   // The list and the graph ask for themselves, at the same time as the head.
   if (!held && (answer.error || !EARLY.has(tab))) return html`<${Waiting} of=${answer} />`;
-  const View = TABS[tab] || Overview;
+  const View = Object.hasOwn(TABS, tab) ? TABS[tab] : Overview;
   return html`<section aria-labelledby="title" class=${tab === "overview" ? "column wide" : "column wide fill"}>
     ${held ? html`<${Head} held=${held} slim=${tab !== "overview"} />` : html`<h1 id="title" class="code">${run}</h1>`}
     <${Waiting} of=${answer} />
@@ -48,27 +52,33 @@ function OneRun({ run, tab, query }) {
 function Head({ held, slim }) {
   return html`<header class=${slim ? "run-head slim" : "run-head"}>
     <h1 id="title">${held.goal}</h1>
-    <div class="line"><${State} state=${held.status} words=${t(`run.${held.status}`)} />
+    <div class="line"><${State} state=${left(held) ? "HELD" : held.status} words=${t(left(held) ? "run.LEFT" : `run.${held.status}`)} />
       <span class="code">${held.run}</span>${held.paused && html`<span>${held.paused}</span>`}
       ${held.cancel_wanted && held.status !== "CANCELLED" && html`<span>${t("cancel.wanted")}</span>`}
       <${Actions} held=${held} /></div>
-    <${Progress} counts=${held.counts} blocked=${held.blocked} />
+    <${Progress} counts=${held.counts} blocked=${held.blocked} left=${left(held)} />
+    ${left(held) && html`<p class="waits" role="status">${t("left.words")} <${Command} text=${held.next} /></p>`}
+    ${!slim && html`<p class="hush">${t("landed.of", { n: held.landed, all: held.planned })}</p>`}
     ${!slim && html`<${Facts} held=${held} />`}
   </header>`;
 }
+
+/** While a person is awaited, or nobody is at it, no time is spent. */
+const until = (held) => held.finished_at || (held.status === "ACTIVE" && held.carried ? null : held.moved_at);
 
 function Facts({ held }) {
   useTick(5);
   return html`<dl class="facts">
     <${Fact} name=${t("since")}><${When} at=${held.created_at} /><//>
-    <${Fact} name=${t("took")}>${seconds(between(held.created_at, held.finished_at))}<//>
+    <${Fact} name=${t("took")}>${seconds(between(held.created_at, until(held)))}<//>
     <${Fact} name=${t("agent.runs")}>${held.agent_runs}<//>
     <${Fact} name=${t("agent.time")}>${seconds(held.seconds)}<//>
     <${Fact} name=${t("cost")}>${money(held.cost, held.untold)}<//>
     <${Fact} name=${t("tokens")}>${tokens(held.tokens, held.untold)}<//>
-    <${Fact} name=${t("side.by.side")}>${held.parallel}<//>
+  </dl><dl class="facts long">
+    ${held.next && !left(held) && html`<${Fact} name=${t("next")}><${Command} text=${held.next} /><//>`}
     <${Fact} name=${t("branch")}><code>${held.run_branch}</code> ← <code>${held.base_branch}</code> <code class="hush">${short(held.base)}</code><//>
-    ${held.next && html`<${Fact} name=${t("next")} wide><${Command} text=${held.next} /><//>`}
+    <${Fact} name=${t("side.by.side")}>${held.parallel}<//>
   </dl>`;
 }
 

@@ -7,12 +7,15 @@ import { always, useDocument } from "../documents.js";
 import { Empty, Progress, Waiting, When } from "../parts/bits.js";
 import { State } from "../parts/shapes.js";
 import { toRun } from "../routes.js";
+import { left } from "../session.js";
 import { t } from "../words.js";
 
 const PAGE = 50;
+// Workers die without an event.
+export const BEAT_S = 5;
 
 export function Runs() {
-  const answer = useDocument("/runs", { limit: PAGE }, { old: always });
+  const answer = useDocument("/runs", { limit: PAGE }, { old: always, every: BEAT_S });
   const [older, setOlder] = useState({ runs: [], next: null });
   const first = answer.held;
   useEffect(() => setOlder((held) => (held.runs.length ? held : { runs: [], next: first?.next_cursor || null })), [first?.next_cursor]);
@@ -35,10 +38,10 @@ function unique(runs) {
 
 export function RunRows({ runs }) {
   return html`<ul class="cards">${runs.map((run) => html`<li class="card" key=${run.run}>
-    <div class="card-head"><${State} state=${run.status} words=${t(`run.${run.status}`)} />
+    <div class="card-head"><${State} state=${left(run) ? "HELD" : run.status} words=${t(left(run) ? "run.LEFT" : `run.${run.status}`)} />
       <a class="card-name" href=${toRun(run.run)} data-row>${run.goal}</a>
       <span class="code hush">${run.run}</span></div>
-    <${Progress} counts=${run.counts} />
+    <${Progress} counts=${run.counts} blocked=${run.blocked} left=${left(run)} />
     <p class="hush numbers"><span><${When} at=${run.created_at} /></span><span>${t("cost")} ${money(run.cost, run.untold)}</span><span>${t("tokens")} ${tokens(run.tokens, run.untold)}</span>${run.merged && html`<span>${t("merged")}</span>`}</p>
   </li>`)}</ul>`;
 }

@@ -58,6 +58,7 @@ function About({ held }) {
     ${held.scope.length > 0 && html`<${Fact} name=${t("scope")}><code>${held.scope.join(" ")}</code><//>`}
     <${Fact} name=${t("cost")}>${money(task.cost, task.untold)}<//>
     <${Fact} name=${t("tokens")}>${tokens(task.tokens, task.untold)}<//>
+  </dl><dl class="facts long">
     ${task.landed && html`<${Fact} name=${t("landed")}><code>${short(task.landed)}</code><//>`}
     ${proven.length > 0 && html`<${Fact} name=${t("proven.by")}>${proven.map(([check, outcome]) => html`<span class="pair">${check} <${Outcome} name=${outcome} /></span>`)}<//>`}
     ${held.holder && html`<${Fact} name=${t("holder")} wide><code>${held.holder}</code>${held.lease_until && html` <span class="hush">${t("lease.until", { time: clock(held.lease_until) })}</span>`}<//>`}

@@ -5,7 +5,7 @@ import { clock, seconds } from "../amounts.js";
 import { ofRun, useSize, useTick } from "../documents.js";
 import { serverNow } from "../live.js";
 import { Empty, TaskName, Wrong } from "../parts/bits.js";
-import { Mark, SHAPES } from "../parts/shapes.js";
+import { Mark, SHAPES, standing } from "../parts/shapes.js";
 import { Rows, useNarrow } from "../parts/virtual.js";
 import { go, refine, toTask } from "../routes.js";
 import { named, t } from "../words.js";
@@ -82,11 +82,11 @@ const nice = (span) => 1000 * (NICE.find((one) => one * 1000 >= span) || NICE[NI
 function Lane({ row, index, scale, tell }) {
   const label = spoken(row);
   return html`<div class="row lane" role="row" aria-rowindex=${index + 2} data-task=${row.task}>
-    <div class="cell nm" role="cell"><span class="state" data-state=${row.state}><${Mark} state=${row.state} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
+    <div class="cell nm" role="cell"><span class="state" data-state=${standing(row)}><${Mark} state=${standing(row)} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
     <div class="cell" role="cell"><svg class="lane-svg" width=${scale.width} height=${LANE - 2} role="img" aria-label=${label} onMouseLeave=${() => tell(null)}>
-      ${row.waits.filter(beside).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} name=${row.name} />`)}
+      ${row.waits.filter(beside).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
       ${row.attempts.map((attempt) => html`<${Attempt} attempt=${attempt} row=${row} scale=${scale} tell=${tell} />`)}
-      ${row.waits.filter((wait) => !beside(wait)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} name=${row.name} />`)}
+      ${row.waits.filter((wait) => !beside(wait)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
     </svg></div></div>`;
 }
 
@@ -95,14 +95,17 @@ const beside = ({ cause }) => cause !== "LEASE";
 
 function spoken(row) {
   const tries = row.attempts.map((one) => `${t("attempt.n", { n: one.attempt })}: ${one.ended ? named("ended", one.ended) : t("running")}${one.failure ? `, ${one.failure}` : ""}`);
-  const open = row.waits.filter((wait) => !wait.until).map(waitWords);
-  return [...tries, ...open].join("; ") || named("state", row.state);
+  const open = row.waits.filter((wait) => !wait.until).map((wait) => waitWords(wait, row));
+  return [...tries, ...open].join("; ") || named("state", standing(row));
 }
 
-/** The cause in the page's words, unless the server's own begin with it. */
-function waitWords({ cause, words }) {
+/** In the page's own words; what a service said of its limit stands as it was said. */
+function waitWords({ cause, words }, row) {
   if (cause === "PERSON") return `${named("wait", cause)}: ${named("reason", words)}`;
-  return words ? (cause === "NEEDS" || cause === "BACKOFF" ? words : `${named("wait", cause)}: ${words}`) : named("wait", cause);
+  if (cause === "LIMIT" && words) return `${named("wait", cause)}: ${words}`;
+  if (cause !== "NEEDS" || row.needs.length === 0) return named("wait", cause);
+  const names = row.needs.join(t("comma"));
+  return t("wait.for", { names: row.needs_left_out ? `${names}${t("comma")}${t("and.more", { n: row.needs_left_out })}` : names });
 }
 
 function placed(span, scale) {
@@ -112,11 +115,11 @@ function placed(span, scale) {
   return { left, width: Math.min(scale.width + 4, end) - left, seen: end >= 0 && x <= scale.width };
 }
 
-function Wait({ wait, scale, tell, name }) {
+function Wait({ wait, scale, tell, row }) {
   const { left, width, seen } = placed(wait, scale);
   if (!seen || width < 0.5) return null;
-  const why = waitWords(wait);
-  const words = `${name}: ${why} · ${lasted(wait)}`;
+  const why = waitWords(wait, row);
+  const words = `${row.name}: ${why} · ${lasted(wait)}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
     <line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
     ${width > 70 && beside(wait) && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
@@ -142,7 +145,15 @@ function Paths({ state }) {
   return html`${solid && html`<path class="solid" d=${solid} />`}${line && html`<path class="line" d=${line} />`}${inner && html`<path class="cut" d=${inner} />`}`;
 }
 
-const cut = (words, width) => (words.length * 6 > width ? `${words.slice(0, Math.max(3, Math.floor(width / 6)))}…` : words);
+// Letters of East Asia are as wide as they are high.
+const wide = (char) => (char >= "\u1100" ? 11 : 6);
+
+function cut(words, width) {
+  let left = width;
+  const kept = [...words].findIndex((char) => (left -= wide(char)) < 0);
+  return kept < 0 ? words : `${[...words].slice(0, Math.max(2, kept - 1)).join("")}…`;
+}
+
 const lasted = (span) => seconds(((span.until ? Date.parse(span.until) : serverNow()) - Date.parse(span.from)) / 1000);
 
 function Legend() {

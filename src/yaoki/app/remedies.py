@@ -1,0 +1,63 @@
+"""Commands that help, as they can be typed on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+# Programs that stand in for a toolchain, and how they say that there is none behind them.
+_SHIMS = (
+    (
+        re.compile(r"rustup could not choose a version|no default toolchain|rustup default stable"),
+        "rustup default stable",
+    ),
+    (
+        re.compile(r"'cargo-(clippy|fmt)(?:\.exe)?' is not installed for the toolchain"),
+        "rustup component add {0}",
+    ),
+    (re.compile(r"pyenv: version [`'](\S+?)' is not installed"), "pyenv install {0}"),
+    (re.compile(r"xcrun: error: invalid active developer path"), "xcode-select --install"),
+)
+_COMPONENTS = {"fmt": "rustfmt"}
+
+
+def here(ways: str) -> str:
+    """Of `apt install go, or brew install go` the one whose program is there, else the first."""
+    each = ways.split(", or ")
+    one = next((way for way in each if shutil.which(way.split()[0])), each[0]) if ways else ""
+    needs_root = one.startswith("apt ") and os.geteuid() != 0 and shutil.which("sudo")
+    return f"sudo {one}" if needs_root else one
+
+
+def no_toolchain(said: str) -> str:
+    """The command that brings what a stand-in lacks; empty when this is no such stand-in."""
+    for pattern, command in _SHIMS:
+        if found := pattern.search(said):
+            words = [_COMPONENTS.get(word, word) for word in found.groups()]
+            return command.format(*words)
+    return ""
+
+
+def own_python() -> str:
+    """The `python` of the PATH, when it is the one yaoki itself lives in; else nothing.
+
+    A check that calls it sees yaoki's packages, and not those of the project.
+    """
+    found = shutil.which("python")
+    if not found or sys.prefix == sys.base_prefix:
+        return ""
+    return found if Path(found).parent.resolve() == _bin().resolve() else ""
+
+
+def other_python() -> str:
+    """How the project's own comes first again, with `yaoki` still on the PATH."""
+    if os.environ.get("VIRTUAL_ENV") == sys.prefix:
+        return f'deactivate; export PATH="$PATH:{_bin()}"'
+    return f"activate your project's environment: its python must come before {_bin()} on the PATH"
+
+
+def _bin() -> Path:
+    return Path(sys.prefix) / "bin"

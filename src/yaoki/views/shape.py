@@ -1,0 +1,53 @@
+"""Who needs whom in a run, as screens draw it: worked out once for as long as it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from yaoki.core.graph import dependents
+from yaoki.core.model import TaskId
+
+Needs = Mapping[TaskId, tuple[TaskId, ...]]
+
+
+class Shape:
+    """The needs of every task of one run."""
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+
+    @cached_property
+    def waiting(self) -> dict[TaskId, list[TaskId]]:
+        """The needs, turned round: who waits for whom."""
+        return dependents(self.needs)
+
+    @cached_property
+    def layers(self) -> dict[TaskId, int]:
+        """The longest way from a task without needs; needs may stand after who needs them."""
+        found: dict[TaskId, int] = {}
+        for first in self.needs:
+            way = [first]
+            while way:
+                task_id = way[-1]
+                wanted = self.needs[task_id]
+                open_ = [need for need in wanted if need in self.needs and need not in found]
+                if open_ and task_id not in found:
+                    way += open_
+                    continue
+                way.pop()
+                below = [found[need] for need in wanted if need in found]
+                found.setdefault(task_id, max(below, default=-1) + 1)
+        return found
+
+    def below(self, task_id: TaskId) -> int:
+        """How many cannot start before this one is done, directly or not."""
+        seen: set[TaskId] = {task_id}
+        level = [task_id]
+        while level:
+            level = [n for n in dict.fromkeys(self._after(level)) if n not in seen]
+            seen.update(level)
+        return len(seen) - 1
+
+    def _after(self, level: list[TaskId]) -> list[TaskId]:
+        return [one for node in level for one in self.waiting.get(node, ())]

@@ -1,0 +1,50 @@
+"""Settings of the agents that a person drives: what stands there, their next session starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from yaoki.workspace.gitconfig import content, is_file
+
+# The variable that moves the folder, where it is below the home otherwise, the files in it.
+PLACES = (
+    ("CLAUDE_CONFIG_DIR", ".claude", ("settings.json", "settings.local.json")),
+    ("CODEX_HOME", ".codex", ("hooks.json", "config.toml")),
+    ("", ".gemini", ("settings.json",)),
+    ("", ".qwen", ("settings.json",)),
+    ("PI_CODING_AGENT_DIR", ".pi/agent", ("settings.json", "models.json")),
+    ("", ".config/opencode", ("opencode.json", "opencode.jsonc")),
+)
+# What an agent itself notes of the folders that it has been in.
+NOTED = "projects"
+
+
+def session_settings(
+    home: Path | None, environ: Mapping[str, str] = os.environ
+) -> dict[Path, bytes]:
+    """The bytes of each file that is there, below the home and where a variable leads."""
+    return {file: _mattering(file) for file in _files(home, environ) if is_file(file)}
+
+
+def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
+    for variable, usual, names in PLACES:
+        moved = environ.get(variable, "")
+        folders = [home / usual] if home else []
+        folders += [Path(moved)] if moved.startswith("/") else []
+        yield from (folder / name for folder in folders for name in names)
+
+
+def _mattering(file: Path) -> bytes:
+    """All of it; of a file in TOML without the notes; what cannot be read as such as it is."""
+    held = content(file)
+    if file.suffix != ".toml":
+        return held
+    try:
+        table = tomllib.loads(held.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return held
+    return json.dumps({k: v for k, v in table.items() if k != NOTED}, default=str).encode()

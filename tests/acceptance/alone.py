@@ -1,0 +1,53 @@
+"""A clone as `make demo` leaves it: yaoki in an environment of its own, with nobody's packages."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import venv
+from contextlib import suppress
+from pathlib import Path
+
+from tests.documents import ROOT
+
+# What only the environment of the tests has; a user's own Python has it, and yaoki's has not.
+LACKS = ("pytest", "_pytest")
+SCRIPT = """\
+#!{python}
+import sys
+from yaoki.cli.main import main
+
+sys.exit(main())
+"""
+
+
+def a_clone(folder: Path, pycache: Path) -> Path:
+    """With `.venv/bin/yaoki` and `.venv/bin/python`; the first works, the second lacks pytest."""
+    home = folder / "clone" / ".venv"
+    venv.create(home, symlinks=True, with_pip=False)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    (site / "ours.pth").write_text(f"{_packages(pycache)}\n{ROOT / 'src'}\n")
+    script = home / "bin" / "yaoki"
+    script.write_text(SCRIPT.format(python=home / "bin" / "python"))
+    script.chmod(0o755)
+    return home.parent
+
+
+def _packages(pycache: Path) -> Path:
+    """What yaoki needs, in one place for all tests: compiled files are kept by path."""
+    place = pycache.with_name("alone")
+    place.mkdir(parents=True, exist_ok=True)
+    for held in Path(sysconfig.get_path("purelib")).iterdir():
+        if not held.name.startswith(LACKS) and not held.name.endswith(".pth"):
+            with suppress(FileExistsError):
+                (place / held.name).symlink_to(held)
+    return place
+
+
+def own_python(folder: Path) -> Path:
+    """A folder with the `python` of somebody who has pytest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    program.chmod(0o755)
+    return folder

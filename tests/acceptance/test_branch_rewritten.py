@@ -1,0 +1,226 @@
+"""Somebody rewrites or deletes the run branch meanwhile: one question, one way back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.6", "8.6")]
+LATER = ("b", "c", "d")
+LOST = "landed, but its commit is not on the branch any more"
+
+
+def a_rewritten(marker: Path) -> dict[str, Any]:
+    """`a` and `e` land at once; the others wait for the marker."""
+    script: dict[str, Any] = {name: [writes(f"{name}.txt")] for name in ("a", "e")}
+    script |= {name: [[waits_for(marker), *writes(f"{name}.txt")]] for name in LATER}
+    tasks = [{"id": name, "checks": [name]} for name in script]
+    return a_plan(script, tasks, {name: holds(f"{name}.txt") for name in script})
+
+
+def shared(place: Place, bare: Path) -> None:
+    """The repository has a remote, on which the run branch stands."""
+    place.git("init", "-q", "--bare", str(bare))
+    place.git("remote", "add", "origin", str(bare))
+    place.git("push", "-q", "origin", "main")
+    with (place.repo / "yaoki.toml").open("a") as settings:
+        settings.write('\n[workspace]\nremote = "origin"\n')
+
+
+def begun(place: Place, marker: Path) -> subprocess.Popen[str]:
+    """A run of which the first two tasks have landed, and whose other agents wait."""
+    process = place.start("run", place.plan(a_rewritten(marker)), "--parallel", "5")
+    until(lambda: bool(place.look("status").out), "there is a run")
+    until(lambda: states(place, "a", "e") == {"DONE"}, "two have landed")
+    until(lambda: states(place, *LATER) == {"ACTIVE"}, "the others are at work")
+    return process
+
+
+def states(place: Place, *names: str) -> set[str]:
+    told = place.look("status", "--json")
+    return {t["state"] for t in told.document["tasks"] if t["name"] in names} if told.out else set()
+
+
+def way_back(place: Place) -> str:
+    """The command that the question names, typed as it stands."""
+    paused = str(place.status()["paused"])
+    assert paused.startswith("branch: "), paused
+    return paused.partition("put it back: ")[2]
+
+
+def typed(place: Place, command: str) -> None:
+    subprocess.run(
+        ["sh", "-ec", command], cwd=place.repo, check=True, capture_output=True, timeout=30
+    )
+
+
+def asked_once(place: Place, said: str) -> None:
+    """The run asks, no task does, and nothing has landed since."""
+    story = place.story()
+    assert story.count("RUN_PAUSED") == 1
+    assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
+    assert story.count("TASK_LANDED") == 2
+    status = place.status()
+    assert status["status"] == "PAUSED"
+    assert "put it back: git " in said
+
+
+def goes_on(place: Place, at: Path) -> None:
+    """Put back as told, the run ends with all of it on its branch."""
+    run = place.status()["run"]
+    typed(place, way_back(place))
+    assert place.yaoki("answer", run, "go").code == 0
+    done = place.yaoki("resume", "--quiet")
+    assert done.code == 0, done.out + done.err
+    names = subprocess.run(
+        ("git", "ls-tree", "-r", "--name-only", f"yaoki/{run}"),
+        cwd=at,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert {f"{name}.txt" for name in ("a", "e", *LATER)} <= set(names)
+    assert LOST not in place.look("report").out
+
+
+@pytest.mark.parametrize("how", ["set back by one", "both deleted"])
+def test_a_branch_rewritten_here_is_one_question_with_its_way_back(
+    place: Place, tmp_path: Path, how: str
+) -> None:
+    marker = tmp_path / "go"
+    process = begun(place, marker)
+    run = place.status()["run"]
+    branch = f"refs/heads/yaoki/{run}"
+    match how:
+        case "set back by one":
+            place.git("update-ref", branch, f"{branch}^1")
+        case _:
+            place.git("update-ref", "-d", branch)
+            place.git("update-ref", "-d", f"refs/yaoki/runs/{run}")
+
+    marker.touch()
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 4, said
+    asked_once(place, said)
+    refused = place.yaoki("answer", run, "go")
+    assert refused.code == 6, "while it is not back there is no going on"
+    assert "git " in refused.err
+    lost = {t["name"]: t["on_branch"] for t in place.status()["tasks"] if t["landed"]}
+    assert False in lost.values()
+    assert LOST in place.look("status").out
+    report = place.yaoki("report")
+    assert LOST in report.out
+    goes_on(place, place.repo)
+
+
+@pytest.mark.parametrize("how", ["forced", "deleted"])
+def test_a_branch_rewritten_at_the_remote_is_one_question_with_its_way_back(
+    place: Place, tmp_path: Path, how: str
+) -> None:
+    marker, bare = tmp_path / "go", tmp_path / "bare.git"
+    shared(place, bare)
+    process = begun(place, marker)
+    run = place.status()["run"]
+    match how:
+        case "forced":
+            place.git("push", "-q", "origin", f"+main:refs/heads/yaoki/{run}")
+        case _:
+            gone = (f":refs/heads/yaoki/{run}", f":refs/yaoki/runs/{run}")
+            place.git("push", "-q", "origin", *gone)
+
+    marker.touch()
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 4, said
+    asked_once(place, said)
+    assert LOST in place.look("status").out
+    goes_on(place, bare)
+
+
+def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
+    place: Place, tmp_path: Path
+) -> None:
+    marker, bare = tmp_path / "go", tmp_path / "bare.git"
+    shared(place, bare)
+    process = begun(place, marker)
+    run = place.status()["run"]
+    tree = place.git("rev-parse", "main^{tree}")
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    place.git("fetch", "-q", "origin", f"yaoki/{run}")
+    mine = place.git(*who, "commit-tree", "-p", "FETCH_HEAD", "-m", "by hand", tree)
+    place.git("push", "-q", "origin", f"{mine}:refs/heads/yaoki/{run}")
+
+    marker.touch()
+    said, _ = process.communicate(timeout=60)
+
+    asked_once(place, said)
+    goes_on(place, bare)
+    kept = place.git("ls-remote", "origin", "refs/heads/*")
+    assert mine in kept, "what was committed by hand stands on a branch of its own"
+
+
+def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
+    place: Place, tmp_path: Path
+) -> None:
+    """The store knows what landed, whatever branch and mark say."""
+    marker = tmp_path / "go"
+    process = begun(place, marker)
+    process.kill()
+    process.communicate(timeout=30)
+    run = place.status()["run"]
+    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
+        place.git("update-ref", ref, "main")
+
+    marker.touch()
+    done = place.yaoki("resume", "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    asked_once(place, done.out)
+    goes_on(place, place.repo)
+
+
+def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
+    place: Place, tmp_path: Path
+) -> None:
+    """Everything has landed; nobody but the end of the run looks at the branch again."""
+    marker = tmp_path / "go"
+    script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt", "bad\n")]]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["a"]},
+        {"id": "b", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
+    ]
+    plan = a_plan(script, tasks, {name: holds(f"{name}.txt") for name in script})
+    process = place.start("run", place.plan(plan), "--parallel", "2")
+    until(lambda: bool(place.look("status").out), "there is a run")
+    until(lambda: states(place, "a") == {"DONE"}, "one has landed")
+    until(lambda: states(place, "b") == {"ACTIVE"}, "the other is at work")
+    run = place.status()["run"]
+    place.git("update-ref", f"refs/heads/yaoki/{run}", "main")
+    place.yaoki("cancel", "b")
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 4, said
+    assert place.status()["status"] == "PAUSED"
+    assert "FINAL_SUMMARY" not in place.story()
+
+
+def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    assert place.yaoki("run", place.plan(plan)).code == 0
+    place.git("update-ref", f"refs/heads/{place.status()['run_branch']}", "main")
+
+    report = place.yaoki("report", "--json").document
+    words = place.yaoki("report").out
+
+    assert LOST in place.look("status").out
+    assert [task["landed"] for task in report["tasks"]] == [False]
+    assert report["numbers"]["lost"] == 1
+    assert report["receipt"] is None
+    assert LOST in words
+    assert "each proven by its checks" not in report["verdict"]

@@ -1,0 +1,149 @@
+"""The demo: a story one can follow, a folder of its own, and last words that lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.acceptance.place import until
+from tests.edges.terminal import on_a_terminal
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1")]
+BOUND_S = 100
+DEMO = (sys.executable, "-m", "yaoki", "demo")
+
+
+@pytest.fixture
+def env(pycache: Path) -> dict[str, str]:
+    drop = ("PYTHONDONTWRITEBYTECODE", "YAOKI_CONFIG", "YAOKI_HOME", "NO_COLOR", "TERM")
+    around = {name: value for name, value in os.environ.items() if name not in drop}
+    return {**around, "PYTHONPYCACHEPREFIX": str(pycache), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+def test_the_lie_and_its_cure_stand_out_and_the_last_words_work_as_printed(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    """The folder is named as people do, from where they stand."""
+    done = subprocess.run(
+        (*DEMO, "--folder", "it's here"),
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    story, turns = done.stdout.split("Your turn:\n")
+
+    said = r'add +LIES +its agent says "All tests pass\."\n +yaoki runs test-add: .+'
+    lies = re.search(said, story)
+    assert lies, story
+    assert re.search(r"add +RISES +attempt 2: test-add passes on \w{10}", story[lies.end() :])
+    assert "kill -9" in story
+    assert len(story.splitlines()) <= 48, "few enough to be read while they come"
+
+    typed = [line.partition("  #")[0].strip() for line in turns.splitlines()]
+    assert any(line.startswith("yaoki ui") for line in typed)
+    walked = "\n".join(line for line in typed if not line.startswith("yaoki ui"))
+    last = subprocess.run(
+        ("bash", "-e", "-o", "pipefail", "-c", walked),
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+    )
+    assert last.returncode == 0, walked + last.stdout + last.stderr
+    assert "10 of 10 tasks landed" in last.stdout
+    assert not (tmp_path / "it's here").exists()
+
+
+@pytest.mark.spec("15")
+@pytest.mark.parametrize("how", ["absolute", "relative"])
+def test_a_folder_with_anything_in_it_is_refused_and_left_alone(
+    tmp_path: Path, env: dict[str, str], how: str
+) -> None:
+    mine = tmp_path / "mine" / "plan.json"
+    mine.parent.mkdir()
+    mine.write_text("precious")
+    named = str(mine.parent) if how == "absolute" else "mine"
+
+    done = subprocess.run(
+        (*DEMO, "--folder", named), cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+
+    assert done.returncode == 6
+    assert f"{mine.parent} is not empty: it holds plan.json" in done.stderr
+    assert [file.name for file in mine.parent.iterdir()] == ["plan.json"]
+    assert mine.read_text() == "precious"
+
+
+@pytest.mark.spec("15")
+def test_a_folder_that_cannot_be_made_is_told_and_no_internal_error(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    done = subprocess.run(
+        (*DEMO, "--folder", "file/x"), cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+
+    assert done.returncode == 1
+    assert "cannot be played in: not a directory" in done.stderr
+    assert "name a new folder" in done.stderr
+
+
+def test_a_reader_who_goes_away_ends_the_demo_and_its_worker(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    """`yaoki demo | head -1`."""
+    demo = subprocess.Popen(
+        (*DEMO, "--folder", "d"), cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
+    )
+    assert demo.stdout is not None
+    assert demo.stdout.readline().startswith("Ten tasks.")
+    demo.stdout.close()
+
+    assert demo.wait(BOUND_S) == 141
+    until(lambda: not _workers(tmp_path), "no worker is left")
+
+
+def _workers(folder: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if "yaoki" in words and any(str(folder) in word for word in words):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("look", "coloured"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ],
+    ids=["colour", "dumb", "no colour"],
+)
+def test_codes_go_only_to_who_wants_them(
+    tmp_path: Path, env: dict[str, str], look: dict[str, str], coloured: bool
+) -> None:
+    with on_a_terminal(tmp_path, {**env, **look}, "demo", "--folder", "d") as terminal:
+        terminal.shows("LIES")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.ended() == 130
+
+    assert (b"\x1b" in terminal.raw) is coloured
+    loud = re.search(rb"\x1b\[31m\x1b\[1m[^\x1b]*LIES[^\x1b]*\x1b\[0m", terminal.raw)
+    assert bool(loud) is coloured

@@ -1,0 +1,67 @@
+"""What a plan may cost is told before it starts, and by what that was judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1", "10.6")]
+
+
+def costing(costs: list[list[float]]) -> dict[str, Any]:
+    """Each list is a task and what its attempts cost; all of them but the last go wrong."""
+    names = [f"t{n}" for n in range(len(costs))]
+    script = {
+        name: [_attempt(name, cost, cost is held[-1]) for cost in held]
+        for name, held in zip(names, costs, strict=True)
+    }
+    tasks = [{"id": name, "checks": [name]} for name in names]
+    return a_plan(script, tasks, {name: holds(f"{name}.txt") for name in names})
+
+
+def _attempt(name: str, cost: float, good: bool) -> list[Any]:
+    result = {"type": "result", "subtype": "success", "result": "ok", "total_cost_usd": cost}
+    usage = {**result, "usage": {"input_tokens": 60, "output_tokens": 40}, "session_id": "s"}
+    return [*writes(f"{name}.txt", "good\n" if good else "bad\n"), {"say": json.dumps(usage)}]
+
+
+def test_the_cost_is_unknown_before_the_first_run_and_afterwards_judged_by_it(
+    place: Place,
+) -> None:
+    """Three runs at 0.10, 0.20 and 0.60; two tasks landed after three attempts."""
+    plan = place.plan(costing([[0.1, 0.2], [0.6]]))
+
+    before = place.yaoki("plan", plan)
+    told_before = place.yaoki("plan", plan, "--json").document["cost"]
+    made_nothing = not place.stored()
+    done = place.yaoki("run", plan, "--quiet")
+    after = place.yaoki("plan", plan)
+    told = place.yaoki("run", plan, "--dry-run", "--json").document
+
+    assert done.code == 0, done.out
+    assert made_nothing
+    assert "expected cost unknown" in before.out
+    assert "actor: 2 tasks, no run of actor yet: cost unknown" in before.out
+    assert (told_before["expected"], told_before["unknown"]) == (None, ["actor"])
+    worst = told["worst_case"]["total"]
+    assert f"expected cost $0.60, at worst ${0.2 * worst:.2f}" in after.out
+    assert "actor: 2 tasks × 1.5 attempts × $0.20, the median of its last 3 runs" in after.out
+    assert told["cost"]["expected"] == pytest.approx(0.6)
+    assert told["cost"]["worst"] == pytest.approx(0.2 * worst)
+    assert told["cost"]["agents"][0]["attempts"] == 1.5
+
+
+def test_runs_that_told_nothing_are_unknown_and_never_free(place: Place) -> None:
+    held = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    plan = place.plan(held)
+    assert place.yaoki("run", plan, "--quiet").code == 0
+
+    shown = place.yaoki("plan", plan)
+
+    assert "expected cost unknown" in shown.out
+    assert "none of its last 1 run told a cost" in shown.out
+    assert "$" not in shown.out

@@ -1,0 +1,133 @@
+"""A server that does not let us in: the installed program says why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import SETTINGS, Place
+from tests.store.server import Server, binaries, missing
+from yaoki.errors import StoreError, StoreUnreached
+from yaoki.store import open_store
+from yaoki.system import SystemClock
+
+pytestmark = [pytest.mark.postgres, pytest.mark.spec("0.6", "13.1")]
+HBA = """\
+local all yaoki,nologin,ghost,crowded,poor trust
+local all secretive scram-sha-256
+"""
+ROLES = (
+    "CREATE ROLE secretive LOGIN PASSWORD 'right'",
+    "CREATE ROLE nologin",
+    "CREATE ROLE crowded LOGIN CONNECTION LIMIT 0",
+    "CREATE ROLE poor LOGIN",
+    "REVOKE CREATE ON SCHEMA public FROM public",
+)
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Server]:
+    """A server of its own, with rules of its own."""
+    import psycopg
+
+    if why := missing() or ("" if binaries() else "there are no binaries of PostgreSQL"):
+        pytest.skip(why)
+    server = Server.make()
+    try:
+        (server.folder / "data" / "pg_hba.conf").write_text(HBA)
+        server.start()
+        with psycopg.connect(server.url, autocommit=True) as link:
+            for statement in ROLES:
+                link.execute(statement.encode())
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+
+
+REFUSED = [
+    ("secretive:hush@", "postgres", "does not accept the password of secretive", "PGPASSWORD"),
+    ("secretive@", "postgres", "wants a password for secretive", "~/.pgpass"),
+    ("ghost@", "postgres", "there is no role ghost", "createuser ghost"),
+    ("nologin@", "postgres", "nologin may not log in", "ALTER ROLE nologin LOGIN"),
+    ("stranger@", "postgres", "its pg_hba.conf says no", "pg_hba.conf"),
+    ("yaoki@", "nowhere", "there is no database nowhere", "createdb"),
+    ("crowded@", "postgres", "no connection left for crowded", "max_connections"),
+    ("poor@", "postgres", "poor may not make tables", "GRANT USAGE, CREATE ON SCHEMA public"),
+]
+
+
+@pytest.mark.parametrize(("user", "name", "sentence", "hint"), REFUSED)
+def test_who_is_refused_is_told_why_and_what_to_do(
+    strict: Server, user: str, name: str, sentence: str, hint: str
+) -> None:
+    url = f"postgresql://{user}/{name}?host={strict.folder}"
+
+    with pytest.raises(StoreError) as refused:
+        open_store(url, SystemClock())
+
+    assert sentence in refused.value.sentence
+    assert hint in refused.value.hint
+    assert "is the server up" not in refused.value.hint
+    assert "hush" not in f"{refused.value.sentence} {refused.value.hint}"
+    passing = isinstance(refused.value, StoreUnreached)
+    assert passing == ("connection left" in sentence), "only what passes is waited for"
+
+
+@pytest.mark.acceptance
+def test_a_command_says_the_same_and_does_not_wait(strict: Server, place: Place) -> None:
+    """`worker` waits for a store that is away for ever; one that refuses is no such store."""
+    url = f"postgresql://secretive:hush@/postgres?host={strict.folder}"
+    (place.repo / "yaoki.toml").write_text(f'{SETTINGS}\n[store]\nurl = "{url}"\n')
+
+    for words in (("status",), ("worker",), ("plan", "submit", place.plan({"goal": "x"}))):
+        done = place.yaoki(*words)
+
+        assert done.code in {1, 2}
+        assert "hush" not in done.out + done.err
+        assert "serving" not in done.out
+        if words[0] != "plan":
+            assert "does not accept the password of secretive" in done.err
+            assert "PGPASSWORD" in done.err
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_way_that_cannot_be_encrypted_and_a_host_without_an_address_are_told() -> None:
+    for url, sentence, hint in (
+        ("postgresql://me@127.0.0.1:1/x?sslmode=nonsense", "cannot be encrypted", "sslmode"),
+        ("postgresql://me@nowhere.invalid/x", "has no address here", "look at its name"),
+        ("postgresql://me@127.0.0.1:1/x", "cannot be reached", "is the server up"),
+    ):
+        with pytest.raises(StoreError) as refused:
+            open_store(url, SystemClock())
+
+        assert sentence in refused.value.sentence
+        assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("connection failed: … failed: FATAL:  the database system is starting up", "57P03"),
+        ("connection failed: … failed: server does not support SSL, but SSL was required", "08001"),
+        ("connection failed: … failed: FATAL:  sorry, too many clients already", "53300"),
+        ("consuming input failed: SSL connection has been closed unexpectedly", ""),
+        ("server closed the connection unexpectedly", ""),
+    ],
+)
+def test_what_a_server_says_at_the_door_is_known_and_a_broken_session_is_none_of_it(
+    said: str, code: str
+) -> None:
+    import psycopg
+
+    from yaoki.store.postgres.refusals import refusal
+
+    found = refusal(psycopg.OperationalError(said))
+
+    assert (found.code if found else "") == code
