@@ -290,6 +290,30 @@ def test_a_check_that_runs_no_test_is_set_aside_and_one_test_is_one(place: Place
 
 
 @pytest.mark.spec("12.3")
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ("?   \texample.org/x\t[no test files]", "empty"),
+        ("ok  \texample.org/x\t0.1s\n?   \texample.org/y\t[no test files]", "green"),
+        ("running 0 tests\n\ntest result: ok.\n\nrunning 0 tests", "empty"),
+        ("running 0 tests\n\nrunning 2 tests", "green"),
+        ("# tests 0\n# pass 0", "empty"),
+    ],
+    ids=["go", "go, one part", "cargo", "cargo, one part", "node"],
+)
+def test_no_tests_is_seen_in_the_words_of_each_tool(place: Place, said: str, state: str) -> None:
+    """A stand-in says them; one part without tests is no reason."""
+    fill(place, GO)
+    env = programs(place, "cat")
+    (place.folder / "said").write_text(f"{said}\n")
+    a_program(place.folder / "bin" / "go", f'test "$1" = vet || cat {place.folder / "said"}')
+
+    done = place.yaoki("init", "--json", env=env)
+
+    assert base(done.document) == {"go-tests": state, "go-vet": "green"}
+
+
+@pytest.mark.spec("12.3")
 def test_one_test_is_told_as_one(place: Place) -> None:
     fill(place, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
 
@@ -368,6 +392,25 @@ def test_after_the_remedy_init_looks_again_and_adds_what_can_run_now(place: Plac
     assert after.endswith("# mine\n")
     kept = [part for part in before.split("\n\n") if "go" not in part]
     assert [part for part in after.split("\n\n") if "go" not in part] == kept
+
+
+@pytest.mark.spec("12.3")
+def test_an_agent_that_answers_later_is_added_above_the_tables(place: Place) -> None:
+    fill(place, GO)
+    env = programs(place)
+    file = place.repo / "yaoki.toml"
+    place.yaoki("init", "--no-run", env=env)
+    a_program(place.folder / "bin" / "claude", "echo '9.9.9 (Claude Code)'")
+
+    again = place.yaoki("init", "--again", "--no-run", env=env)
+    made = file.read_text()
+    twice = place.yaoki("init", "--again", "--no-run", env=env)
+
+    held = tomllib.loads(made)
+    assert "added: agent claude" in again.out, again
+    assert (held["agent"], held["agents"]) == ("claude", {"claude": {"preset": "claude"}})
+    assert "nothing new" in twice.out
+    assert file.read_text() == made
 
 
 @pytest.mark.spec("12.3", "15")

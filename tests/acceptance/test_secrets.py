@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, holds, until
+from tests.acceptance.place import WHO, Place, holds, until
 from tests.store.acts import by_hand
 
 # The name of the first says that it is secret; of the second only the plan knows.
@@ -113,8 +113,12 @@ LEAKS = """
 import os, pathlib
 said = os.environ["ACME_LOGIN"] + " and " + os.environ["MY_TOKEN"]
 pathlib.Path("leak.txt").write_text(said + "\\n")
+note = pathlib.Path("note.py")
 if os.environ["YAOKI_ATTEMPT"] != "1":
     pathlib.Path("a.txt").write_text("good\\n")
+    note.unlink(missing_ok=True)
+elif pathlib.Path("noting").exists():
+    note.write_text("# TODO: log in as " + said + "\\n")
 """
 JUDGES = """
 import json, pathlib, sys
@@ -179,3 +183,22 @@ def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
     shown = "".join(place.look(*words).out for words in commands)
     assert "FAILED" in shown
     assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown + done.out] == []
+
+
+@pytest.mark.spec("14.2", "4.4")
+def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_value(
+    place: Place,
+) -> None:
+    (place.repo / "noting").touch()
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "note it")
+
+    plan = a_leaking_plan({"shell": "test -f a.txt"})
+    done = place.yaoki("run", place.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
+
+    assert done.code == 0, done.out + done.err
+    told = [entry["data"] for entry in place.events("a") if entry["event"] == "RETRY_DECISION"]
+    assert "TODO" in str(told)
+    secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
+    held = stored(place)
+    assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []

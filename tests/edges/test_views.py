@@ -67,9 +67,21 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     ids=["slot", "date", "active"],
 )
 def test_a_waiting_task_says_what_for(row: Row, words: str) -> None:
-    view = run_view(RUN, [a_row(1), row], {}, resting=False)
+    view = run_view(RUN, [a_row(1), row], {}, resting=False, worker=True)
 
     assert waiting_for(view.tasks[1], NOW, {}) == words
+
+
+@pytest.mark.spec("1.3", "12.4")
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [(RUN, "nobody carries the run"), (replace(RUN, paused="budget"), "the run is paused")],
+    ids=["left", "paused"],
+)
+def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:
+    view = run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
+
+    assert [waiting_for(task, NOW, {}) for task in view.tasks] == [words, words]
 
 
 @pytest.mark.spec("1.3")

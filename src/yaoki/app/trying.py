@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 # All checks and set-up commands together; what comes later is told as not tried.
 TOTAL = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-# Of unittest and pytest; others say it for each of many packages.
+# How unittest and pytest say that there was nothing; cargo, node and go say it of each part.
 _NO_TESTS = re.compile(r"^(?:Ran 0 tests in|NO TESTS RAN|no tests ran in)", re.MULTILINE)
+_COUNTED = re.compile(r"^(?:running |# tests |\S tests )(\d+)(?: tests?)?$", re.MULTILINE)
+_NO_FILES = "[no test files]"
 OVER = "not tried: the time for all of them was over"
 
 
@@ -201,7 +203,13 @@ def _counted(number: int, word: str) -> str:
 
 
 def _ran_none(finding: Finding) -> bool:
-    return finding.params.get("testCount") == 0 or bool(_NO_TESTS.search(finding.output))
+    """By its own count; one part without tests says nothing of the others."""
+    if finding.params.get("testCount") == 0 or _NO_TESTS.search(finding.output):
+        return True
+    counts = _COUNTED.findall(finding.output)
+    said = [line for line in finding.output.splitlines() if line.strip()]
+    without = bool(said) and all(line.endswith(_NO_FILES) for line in said)
+    return without or (bool(counts) and not any(map(int, counts)))
 
 
 def _remedy(found: Found) -> str:

@@ -6,8 +6,8 @@ Fail closed: what cannot be looked at is BROKEN, what is not understood does not
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from yaoki.checks.files import check_files
 from yaoki.checks.git import check_git
 from yaoki.checks.judge import FindAgent, check_judge
 from yaoki.checks.runner import Runner
-from yaoki.checks.told import TRY_LATER, broken
-from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome
+from yaoki.checks.told import TRY_LATER, broken, masked
+from yaoki.core.model import CheckSpec, Finding, Item, OnFailure, Outcome
+from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Processes
 
@@ -59,6 +60,17 @@ class Checks:
             return broken(spec, f"it could not run: {fault}", transient=later)
         except Fault as fault:
             return broken(spec, fault.sentence, transient=fault.transient)
+
+    def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
+        """A finding about the change itself, without the values that agents are `handed`."""
+        secrets = secret_values(self._environ, handed)
+        return replace(
+            finding,
+            message=mask(finding.message, secrets),
+            output=mask(finding.output, secrets),
+            items=tuple(Item(*masked(astuple(item), secrets)) for item in finding.items),
+            params=masked(finding.params, secrets),
+        )
 
     def _look(
         self, spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 from yaoki.checks.output import OUT, shown
 from yaoki.checks.runner import Ran, Runner
-from yaoki.checks.told import bounded, broken, failed, passed
+from yaoki.checks.told import bounded, broken, failed, masked, passed
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Item
@@ -104,7 +104,7 @@ def _read(
 ) -> Finding:
     """Whatever is not exactly an answer proves nothing."""
     try:
-        said = _masked(_said(file), secrets)
+        said = masked(_said(file), secrets)
         holds, message = said["passed"], one_line(said.get("message", ""))
         items = [_item(one) for one in said.get("items", [])]
     except (ValueError, RecursionError) as defect:
@@ -150,13 +150,3 @@ def _item(given: Any) -> Item:
             if all(isinstance(part, str) for part in given.values()):
                 return Item(**{key: one_line(part, ITEM_CHARS_MAX) for key, part in given.items()})
     raise ValueError("an item of its answer is neither a text nor {name, message, where}")
-
-
-def _masked(value: Any, secrets: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return mask(plain(value), secrets)
-    if isinstance(value, list):
-        return [_masked(one, secrets) for one in value]
-    if isinstance(value, dict):
-        return {key: _masked(one, secrets) for key, one in value.items()}
-    return value

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from typing import Any
 
-from yaoki.core.display import one_line
+from yaoki.core.display import one_line, plain
 from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+from yaoki.core.redact import mask
 
 MESSAGE_CHARS_MAX = 300
 ITEMS_MAX = 20
@@ -45,3 +47,14 @@ def bounded(items: list[Item], count: int) -> tuple[Item, ...]:
     if rest <= 0:
         return tuple(items)
     return (*items[:ITEMS_MAX], Item(f"and {rest} more"))
+
+
+def masked(value: Any, secrets: tuple[str, ...]) -> Any:
+    """The same data without secrets and control characters in any of its texts."""
+    if isinstance(value, str):
+        return mask(plain(value), secrets)
+    if isinstance(value, list | tuple):
+        return type(value)(masked(one, secrets) for one in value)
+    if isinstance(value, Mapping):
+        return {key: masked(one, secrets) for key, one in value.items()}
+    return value

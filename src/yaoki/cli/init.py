@@ -23,6 +23,7 @@ from yaoki.config.finding import (
     renewed,
     set_aside,
     settings_text,
+    with_agents,
 )
 from yaoki.errors import YaokiError
 from yaoki.views import SCHEMA
@@ -50,7 +51,7 @@ class Look:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@click.option("--again", is_flag=True, help="Look again: add checks that can run now.")
+@click.option("--again", is_flag=True, help="Look again: add what can run now.")
 @click.option("--no-run", is_flag=True, help="Do not run the checks on the base.")
 @click.option(
     "--seconds",
@@ -105,6 +106,9 @@ def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -
     """What can run now and stands in comments, or not at all, is added; the rest stays."""
     text = file.read_text(encoding="utf-8")
     made, added = renewed(text, found.tried, app.settings.checks)
+    if not (app.settings.agents or app.settings.agent):
+        made, more = with_agents(made, found.agents)
+        added = [*more, *added]
     if added and not dry_run:
         _replaced(file, made)
     if as_json:

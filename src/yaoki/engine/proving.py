@@ -44,7 +44,8 @@ class Proving:
         """Everything that was found; what goes too far is not checked any further."""
         strayed = tuple(built_in(task, candidate)) or self._criteria(task, candidate)
         if strayed:
-            return strayed
+            given = handed(run, task)
+            return tuple(self._checker.masked(finding, given) for finding in strayed)
         checked = tuple(self._checked(run, task, candidate, home, hold))
         return (*checked, *self._empty_words(task, candidate, checked))
 

@@ -30,6 +30,9 @@ class Checker(Protocol):
         `stop` is asked while it runs; true means end it at once.
         """
 
+    def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
+        """A finding about the change itself, without the values that agents are `handed`."""
+
 
 class Quality(Protocol):
     """The criteria on the diff; pure, so a module with these functions will do."""

@@ -191,7 +191,7 @@ def test_a_server_that_cannot_read_its_store_is_not_called_live(
 
 
 def test_an_answer_that_fails_is_a_sentence_in_its_place(served: Served, visit: Visit) -> None:
-    """Whatever a server says, it does not push the page aside; and nobody is told that all is well."""
+    """However long it is, the page stays in form; and nobody is told that nothing needs them."""
     page = visit.page
     words = "internal error: " + "x" * 5_000
 

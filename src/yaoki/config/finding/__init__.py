@@ -5,7 +5,7 @@ The knowledge stands in `languages/`, one file a language and one entry a tool.
 
 from __future__ import annotations
 
-from yaoki.config.finding.again import renewed, set_aside
+from yaoki.config.finding.again import renewed, set_aside, with_agents
 from yaoki.config.finding.matching import Discovery, Found, find, install_of
 from yaoki.config.finding.table import KINDS
 from yaoki.config.finding.tree import Tree, is_wanted
@@ -25,4 +25,5 @@ __all__ = [
     "renewed",
     "set_aside",
     "settings_text",
+    "with_agents",
 ]

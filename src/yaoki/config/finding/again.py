@@ -9,7 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from yaoki.config.finding.writing import Tried, table_text
+from yaoki.config.finding.writing import (
+    NO_AGENT,
+    Here,
+    Tried,
+    agent_text,
+    default_text,
+    table_text,
+)
 
 _ASIDE = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 
@@ -35,6 +42,17 @@ def renewed(text: str, tried: Sequence[Tried], known: Collection[str]) -> tuple[
         names.append(one.found.name)
         text = _with(text, one)
     return text, names
+
+
+def with_agents(text: str, agents: Sequence[Here]) -> tuple[str, list[str]]:
+    """Those that answer now, in a file that was made when none did and has none yet."""
+    answering = [one for one in agents if one.answers]
+    if not answering or NO_AGENT not in text:
+        return text, []
+    head, first, rest = text.partition("\n[")
+    made = "".join(f"\n{agent_text(one)}" for one in answering)
+    text = f"{head}\n{default_text(answering)}{first}{rest}".replace(NO_AGENT, made)
+    return text, [f"agent {one.name}" for one in answering]
 
 
 def _with(text: str, one: Tried) -> str:

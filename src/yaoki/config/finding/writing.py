@@ -92,15 +92,24 @@ def _agents(agents: Sequence[Here]) -> Iterator[str]:
     yield HEAD
     answering = [one for one in agents if one.answers]
     if answering:
-        rest = ", ".join(one.name for one in answering[1:])
-        aside = f"; here are also: {rest}" if rest else ""
-        name = _text(answering[0].name)
-        yield f"\nagent = {name}   # who works, unless a plan says else{aside}\n"
+        yield f"\n{default_text(answering)}"
     yield LIMITS
     if not answering:
         yield NO_AGENT
     for one in answering:
-        yield f"\n[agents.{one.name}]\npreset = {_text(one.name)}   # {_words(one.words)}\n"
+        yield f"\n{agent_text(one)}"
+
+
+def default_text(answering: Sequence[Here]) -> str:
+    """The first that answers; it stands above every table."""
+    rest = ", ".join(one.name for one in answering[1:])
+    aside = f"; here are also: {rest}" if rest else ""
+    name = _text(answering[0].name)
+    return f"agent = {name}   # who works, unless a plan says else{aside}\n"
+
+
+def agent_text(one: Here) -> str:
+    return f"[agents.{one.name}]\npreset = {_text(one.name)}   # {_words(one.words)}\n"
 
 
 def _checks(tried: Sequence[Tried]) -> Iterator[str]:

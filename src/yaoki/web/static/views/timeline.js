@@ -99,10 +99,9 @@ function spoken(row) {
   return [...tries, ...open].join("; ") || named("state", standing(row));
 }
 
-/** In the page's own words; what a service said of its limit stands as it was said. */
+/** In the page's own words. */
 function waitWords({ cause, words }, row) {
   if (cause === "PERSON") return `${named("wait", cause)}: ${named("reason", words)}`;
-  if (cause === "LIMIT" && words) return `${named("wait", cause)}: ${words}`;
   if (cause !== "NEEDS" || row.needs.length === 0) return named("wait", cause);
   const names = row.needs.join(t("comma"));
   return t("wait.for", { names: row.needs_left_out ? `${names}${t("comma")}${t("and.more", { n: row.needs_left_out })}` : names });
@@ -119,7 +118,9 @@ function Wait({ wait, scale, tell, row }) {
   const { left, width, seen } = placed(wait, scale);
   if (!seen || width < 0.5) return null;
   const why = waitWords(wait, row);
-  const words = `${row.name}: ${why} · ${lasted(wait)}`;
+  // What was said of a limit, or of a worker, stands as it was said, for who points at it.
+  const said = wait.cause === "LIMIT" || wait.cause === "LEASE" ? ` · ${wait.words}` : "";
+  const words = `${row.name}: ${why} · ${lasted(wait)}${said}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
     <line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
     ${width > 70 && beside(wait) && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
