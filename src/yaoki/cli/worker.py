@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import opened, repo_option
+from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
 from yaoki.core.tags import FORM, is_tag
@@ -107,6 +108,7 @@ def _serve(
     tell: Tell,
 ) -> int:
     slots = slots or app.settings.limits.parallel
+    outlive_terminal()
     _reach(app, tell)
     run = app.control.find_run(run_name).id if run_name else ""
     words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""

@@ -26,6 +26,9 @@ from yaoki.core.model import (
     TaskId,
 )
 
+# How many failures that the base has as well are named; their number stands in the message.
+KNOWN_MAX = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -391,6 +394,7 @@ def check_finished(finding: Finding, commit: str) -> Note:
             "commit": commit,
             "pattern": finding.pattern,
             "message": finding.message,
+            "known": list(finding.params.get("known", ()))[:KNOWN_MAX],
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items
             ],

@@ -27,6 +27,7 @@ from yaoki.web.folds import thinned
 from yaoki.web.timeline import life_document, life_of
 
 ASKING_MAX = 100
+LOOKED_AT_MAX = 2_000
 NEEDS_SHOWN = 3
 Document = dict[str, Any]
 
@@ -45,11 +46,16 @@ def listed(desk: Desk, asked: Asked) -> Document:
     return {"cursor": cursor, **told, "next_cursor": more}
 
 
-def _blocked(desk: Desk, view: RunView) -> int:
-    """Only where something waits and something is stuck are the tasks looked at."""
+def _blocked(desk: Desk, view: RunView) -> int | None:
+    """Only where something waits and something is stuck are the tasks looked at.
+
+    Of a large run in a list of many that would take too long; its own page tells.
+    """
     counts = view.counts
     if not counts["WAITING"] or not (counts["ESCALATED"] or counts["CANCELLED"]):
         return 0
+    if sum(counts.values()) > LOOKED_AT_MAX:
+        return None
     return sum(task.blocked for task in desk.view(view.run.id).tasks)
 
 

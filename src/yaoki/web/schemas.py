@@ -209,7 +209,7 @@ SCHEMAS: Mapping[str, Schema] = {
     ),
     "Runs": document(
         cursor=WHOLE,
-        runs=many(shape(**RUN_FIELDS, blocked=WHOLE, carried=YES)),
+        runs=many(shape(**RUN_FIELDS, blocked=maybe(WHOLE), carried=YES)),
         next_cursor=maybe(TEXT),
     ),
     "RunHead": document(
