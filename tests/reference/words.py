@@ -46,6 +46,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "commit",
             "pattern",
             "message",
+            "known",
             "items",
             "exit_code",
             "seconds",
