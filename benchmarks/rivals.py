@@ -1,6 +1,6 @@
 """The peers: task queues on the same databases, in an environment of their own.
 
-`make bench` installs it below .venv/peers from peers.lock; what is not there is shown as missing.
+`python3 dev.py bench` installs it below .venv/peers from peers.lock; what is not there is shown as missing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def python() -> Path:
 
 def lacking(peer: Peer) -> str:
     if not python().exists():
-        return "not installed; make bench installs it"
+        return "not installed; python3 dev.py bench installs it"
     asked = [str(python()), "-c", f"import {peer.name}"]
     done = subprocess.run(asked, capture_output=True, text=True, env=_env(), check=False)
     return "" if done.returncode == 0 else f"cannot be imported: {_last(done.stderr)}"

@@ -39,7 +39,7 @@ def main() -> None:
     lines = [line.replace(folder, "~") for line in child.lines() if "export" not in line]
     assert child.wait() == 0, "the demo did not end as promised"
     console = Console(record=True, width=118, file=io.StringIO())
-    console.print(Text("$ make demo", style="bold"))
+    console.print(Text("$ python3 dev.py demo", style="bold"))
     for line in lines:
         style = next((style for word, style in COLOURS.items() if word in line), "")
         console.print(Text(line, style=style, overflow="ellipsis", no_wrap=True))

@@ -1,6 +1,6 @@
 """Hook mode in sessions of the real programs, headless, against a scripted model.
 
-`make agents` installs them; `pytest -m "not agents"` leaves them out.
+`python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Real agent programs carry a plan to its proven end, against a scripted model.
 
-`make agents` installs them; `pytest -m "not agents"` leaves them out.
+`python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
 """
 
 from __future__ import annotations

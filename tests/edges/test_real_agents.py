@@ -1,7 +1,7 @@
 """The real agent programs at the Agent port, against a scripted model: nothing is pretended.
 
 What they do in a whole run stands in tests/acceptance; here is what such runs do not show.
-`make agents` installs them; `pytest -m "not agents"` leaves them out.
+`python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
 """
 
 from __future__ import annotations

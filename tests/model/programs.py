@@ -1,4 +1,4 @@
-"""The real agent programs as `make agents` installs them, each pointed at a scripted model."""
+"""The real agent programs as `python3 dev.py agents` installs them, each pointed at a scripted model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def needed(name: str) -> Program:
     """The program; a test of one that is not installed is skipped, but fails on a build server."""
     held = PROGRAMS[name]
     if not held.program.exists():
-        words = f"{name} is not installed here: make agents"
+        words = f"{name} is not installed here: python3 dev.py agents"
         if os.environ.get("CI"):
             pytest.fail(words)
         pytest.skip(words)

@@ -24,7 +24,7 @@ from tests.tools.browser import found
 from tests.web.served import Served
 
 BROWSERS = Path(__file__).parents[3] / ".venv" / "browsers"
-WHY = "no Chromium was found; make chromium, or on Debian: apt install chromium"
+WHY = "no Chromium was found; python3 dev.py chromium, or on Debian: apt install chromium"
 BOUND_MS = 40_000
 # A name that is not this machine's, though it leads here: what a rebound name would be.
 FOREIGN = "elsewhere.test"

@@ -1,0 +1,251 @@
+"""`python3 dev.py COMMAND`: see yaoki work, prove it, work on it; needs Python 3.11 and git alone.
+
+The environment is .venv, made when it is first needed and again when a lock file changes; nothing
+outside this folder is changed.  What follows a command is given on: `python3 dev.py bench --quick`.
+"""
+
+# Kept readable for an older Python, or it could not say what is wrong.
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 11)
+NEWER = ("python3.13", "python3.12", "python3.11")
+UV_VERSION = "0.13.7"
+TOP = Path(__file__).resolve().parent
+VENV = TOP / ".venv"
+BIN = VENV / "bin"
+PEERS = VENV / "peers"
+RUN, DEV = "requirements.lock", "requirements-dev.lock"
+# Both locks hold what builds the project, so the build fetches nothing.
+BUILD = b"hatchling\neditables\n"
+ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
+CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
+TESTS = ("-q", "-n", "auto", "--dist", "worksteal", "-m")
+
+
+# ------------------------------------------------------------------ commands
+
+
+def help_() -> None:
+    """show this list"""
+    for name, (does, _) in COMMANDS.items():
+        print(f"  python3 dev.py {name:9} {does.__doc__}")
+
+
+def demo(*more: str) -> None:
+    """watch a plan run to a proven end: no key, no network"""
+    call("yaoki", "demo", *more)
+
+
+def test(*more: str) -> None:
+    """everything that must hold before a commit"""
+    lint()
+    chromium()
+    call("pytest", *TESTS, "not agents", *more)
+    call("python", "-m", "tests.spec_coverage")
+
+
+def real(*more: str) -> None:
+    """the real agent programs against a scripted model"""
+    agents()
+    call("pytest", *TESTS, "agents", *more)
+
+
+def full() -> None:
+    """both"""
+    test()
+    real()
+
+
+def postgres(*more: str) -> None:
+    """the acceptance tests once more, with the store on a server"""
+    call("pytest", *TESTS, "not agents", "--store", "postgresql", "tests/acceptance", *more)
+
+
+def lint() -> None:
+    """style, types and floors"""
+    call("ruff", "check")
+    call("ruff", "format", "--check")
+    call("mypy")
+    call("lint-imports", "--no-logo")
+
+
+def format_() -> None:
+    """let ruff repair what it can"""
+    call("ruff", "check", "--fix")
+    call("ruff", "format")
+
+
+def chromium() -> None:
+    """a browser for the tests of the page: the installed one, else one below .venv"""
+    call("python", "tests/tools/browser.py", str(VENV / "browsers"))
+
+
+def agents() -> None:
+    """install the real agent programs that tests drive, below .venv"""
+    call("python", "tests/tools/agents/install.py", str(VENV / "agents"))
+
+
+def bench(*more: str) -> None:
+    """measure against bare limits and other queues; dist/bench.json, .svg"""
+    peers()
+    (TOP / "dist").mkdir(exist_ok=True)
+    files = ("--json", "dist/bench.json", "--svg", "dist/bench.svg")
+    call("python", "-m", "benchmarks", *files, *more)
+
+
+def lock(*more: str) -> None:
+    """write the lock files anew from pyproject.toml; needs the network; --upgrade for the newest"""
+    form = ("--universal", "--python-version", "3.11", "--generate-hashes", *more)
+    words = ("pip", "compile", "-q", *form, "--custom-compile-command", "python3 dev.py lock")
+    call("uv", *words, "--group", "dev", "pyproject.toml", "-", "-o", DEV, given=BUILD)
+    call("uv", *words, "-c", DEV, "pyproject.toml", "-", "-o", RUN, given=BUILD)
+    call("uv", *words, "benchmarks/peers.in", "-o", "benchmarks/peers.lock")
+    for name in (DEV, RUN, "benchmarks/peers.lock"):
+        told = [line for line in (TOP / name).read_text().splitlines() if ADDRESSES.search(line)]
+        if told:
+            stop(f"{name} tells where a package was fetched: {told[0]}")
+
+
+def setup() -> None:
+    """only make the environment for development"""
+
+
+def clean() -> None:
+    """remove the environment and every cache"""
+    for name in (".venv", "dist", *CACHES):
+        shutil.rmtree(TOP / name, ignore_errors=True)
+    for below in ("src", "tests", "benchmarks"):
+        for folder in list((TOP / below).rglob("__pycache__")):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# ------------------------------------------------------------------ the environment
+
+
+def nothing() -> None:
+    """No environment is needed."""
+
+
+def for_running() -> None:
+    """What yaoki itself needs; an environment for development has more, and keeps it."""
+    if not (VENV / ".dev").exists():
+        ready(RUN, VENV / ".run")
+    else:
+        for_development()
+
+
+def for_development() -> None:
+    ready(DEV, VENV / ".dev")
+
+
+def ready(locked: str, stamp: Path) -> None:
+    """Installed from the lock, once for each state of it."""
+    held = hashlib.sha256()
+    for name in (locked, "pyproject.toml"):
+        held.update((TOP / name).read_bytes())
+    state = f"{UV_VERSION} {held.hexdigest()}"
+    if stamp.exists() and stamp.read_text() == state and (BIN / "yaoki").exists():
+        return
+    print(f"setting up .venv from {locked} ...", flush=True)
+    uv()
+    at = ("-q", "--python", str(BIN / "python"))
+    call("uv", "pip", "sync", *at, "--require-hashes", locked)
+    call("uv", "pip", "install", *at, "--no-deps", "--no-build-isolation", "-e", ".")
+    stamp.write_text(state)
+
+
+def uv() -> None:
+    if (BIN / "uv").exists():
+        return
+    try:
+        import ensurepip  # noqa: F401 - Debian leaves it out
+        import venv
+    except ImportError:
+        stop("this Python cannot make environments; on Debian or Ubuntu: apt install python3-venv")
+    venv.create(VENV, with_pip=True, clear=True, symlinks=True)
+    pip = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps")
+    call("python", *pip, f"uv=={UV_VERSION}")
+
+
+def peers() -> None:
+    """What the benchmarks measure yaoki beside; what cannot be installed is shown as missing."""
+    locked, stamp = TOP / "benchmarks" / "peers.lock", PEERS / ".done"
+    state = hashlib.sha256(locked.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == state:
+        return
+    call("uv", "venv", "-q", "--clear", "--python", str(BIN / "python"), str(PEERS))
+    at = ("-q", "--compile-bytecode", "--python", str(PEERS / "bin" / "python"))
+    words = (str(BIN / "uv"), "pip", "sync", *at, "--require-hashes", str(locked))
+    if subprocess.call(words, cwd=str(TOP)) == 0:
+        stamp.write_text(state)
+    else:
+        print("the peers could not be installed; they are shown as missing", file=sys.stderr)
+
+
+# ------------------------------------------------------------------ how they are called
+
+COMMANDS = {
+    "help": (help_, nothing),
+    "demo": (demo, for_running),
+    "test": (test, for_development),
+    "real": (real, for_development),
+    "full": (full, for_development),
+    "postgres": (postgres, for_development),
+    "lint": (lint, for_development),
+    "format": (format_, for_development),
+    "chromium": (chromium, for_development),
+    "agents": (agents, for_development),
+    "bench": (bench, for_development),
+    "lock": (lock, uv),
+    "clean": (clean, nothing),
+    "setup": (setup, for_development),
+}
+
+
+def call(program: str, *words: str, given: bytes | None = None) -> None:
+    """A program of the environment, in this folder; when it fails, so do we, with its code."""
+    done = subprocess.run([str(BIN / program), *words], cwd=str(TOP), input=given, check=False)
+    if done.returncode:
+        sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
+
+
+def stop(words: str) -> None:
+    sys.exit(f"yaoki: {words}")
+
+
+def young_enough() -> None:
+    """Go on with a Python that is new enough, if this one is not."""
+    if sys.version_info >= OLDEST:
+        return
+    for name in NEWER:
+        found = shutil.which(name)
+        if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
+            os.execv(found, [found, *sys.argv])
+    this = sys.version.split()[0]
+    stop(f"Python 3.11 or newer is needed, this is {this}; name one: python3.12 dev.py test")
+
+
+def main(words: list[str]) -> None:
+    young_enough()
+    name, more = (words[0], words[1:]) if words else ("help", [])
+    if name not in COMMANDS:
+        stop(f"there is no command {name!r}; python3 dev.py help")
+    does, needs = COMMANDS[name]
+    needs()
+    try:
+        does(*more)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
