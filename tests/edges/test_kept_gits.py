@@ -85,3 +85,28 @@ def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) 
     assert without_time(made) == without_time(beside)
     git(top, "update-ref", "refs/heads/made", made)
     assert git(top, "fsck", "--strict") == ""
+
+
+def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
+    git(top, "config", "user.name", "...")
+    git(top, "config", "user.email", "<>")
+    tree = git(top, "rev-parse", "HEAD^{tree}")
+
+    made = Commits(Git(top / ".git")).make(tree, [], "words\n")
+
+    assert git(top, "log", "-1", "--format=%an <%ae>", made) == "yaoki <yaoki@localhost>"
+
+
+def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(top: Path) -> None:
+    refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
+    (top / "more").write_text("x")
+    second = commit(top)
+    for name in ("refs/yaoki/work/a/1", "refs/heads/alias"):
+        git(top, "symbolic-ref", name, "refs/heads/main")
+    git(top, "checkout", "-q", "--detach")
+
+    refs.set(Move("refs/yaoki/work/a/1", first))
+    assert git(top, "rev-parse", "main", "refs/yaoki/work/a/1").split() == [second, first]
+    assert refs.move(Move("refs/heads/alias", first, second), why="test: the user's own name")
+    assert git(top, "symbolic-ref", "refs/heads/alias") == "refs/heads/main"
+    assert git(top, "rev-parse", "main") == first

@@ -11,7 +11,7 @@ from yaoki.core.model import Task
 from yaoki.errors import NotNow
 from yaoki.system import SystemClock
 from yaoki.workspace.content import Change, readable
-from yaoki.workspace.git import Git
+from yaoki.workspace.git import NOBODY, Git
 from yaoki.workspace.refs import Commit
 
 SUBJECT_MAX = 100
@@ -42,6 +42,8 @@ class Commits:
     def _text(self, tree: str, parents: Sequence[str], message: str) -> bytes:
         """A commit as git writes it."""
         name, email = (_plain(each) for each in self._git.identity)
+        if not name:
+            name, email = NOBODY
         at = self._clock.now().astimezone()
         who = f"{name} <{email}> {int(at.timestamp())} {at:%z}"
         heads = (f"tree {tree}", *(f"parent {parent}" for parent in parents))

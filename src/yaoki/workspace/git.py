@@ -41,12 +41,19 @@ ENVIRONMENT = {
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
 TIMEOUT = timedelta(minutes=10)
+# Of a kept git: everybody else waits meanwhile.
+ANSWER = timedelta(seconds=30)
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_S = 10.0
 NOBODY = ("yaoki", "yaoki@localhost")
 
 FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 TAKEN = re.compile(r"already (?:checked out|used by worktree) at '(.+?)'")
+# What was just written and is not there any more, somebody cleaned away: it is written again.
+PASSING = re.compile(
+    r"Resource temporarily unavailable|error building trees|bad object|invalid object"
+    r"|unable to read (?:tree|object)|is not a valid object"
+)
 LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
@@ -131,7 +138,7 @@ class Git:
 
     @cached_property
     def kept(self) -> KeptGits:
-        return KeptGits(self.common_dir, self._environment, _argv, TIMEOUT)
+        return KeptGits(self.common_dir, self._environment, _argv, ANSWER)
 
     def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
         return _text(self.run(*args, at=at, given=given).out).strip()
@@ -210,7 +217,7 @@ def failure(args: Sequence[str], done: Completed) -> WorkspaceError:
             "a branch named 'yaoki' stands where the branches of runs must go",
             hint="git branch -m yaoki another-name",
         )
-    passing = "Resource temporarily unavailable" in said or done.code < 0
+    passing = bool(PASSING.search(said)) or done.code < 0
     return GitFailed(f"{what}: {_line(said) or f'code {done.code}'}", transient=passing)
 
 

@@ -74,13 +74,13 @@ class KeptGits:
 
     def stored(self, commit: bytes) -> str:
         """A commit's text as an object; empty when it could not be stored."""
-        with tempfile.NamedTemporaryFile(prefix="yaoki-commit-") as file:
-            file.write(commit)
-            file.flush()
-            try:
+        try:
+            with tempfile.NamedTemporaryFile(prefix="yaoki-commit-") as file:
+                file.write(commit)
+                file.flush()
                 said = self._commits.ask(os.fsencode(file.name), lambda answer: answer.line())
-            except Fault:
-                return ""
+        except (Fault, OSError):
+            return ""
         return said.decode("ascii")
 
     @cached_property

@@ -23,6 +23,7 @@ SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
 RUNS = "refs/yaoki/runs"
 BASES = "refs/yaoki/bases"
+OWN = (f"{HEADS}/", "refs/yaoki/")
 
 
 def part(text: str) -> str:
@@ -93,7 +94,17 @@ class Move:
     old: str | None = None
 
     @property
-    def line(self) -> str:
+    def lines(self) -> str:
+        """For `update-ref --stdin`.
+
+        Somebody may have made a name of ours stand for a branch of the user's, which is not ours
+        to move: such a name becomes a ref of its own again.
+        """
+        itself = "option no-deref\n" if self.ref.startswith(OWN) else ""
+        return itself + self._line
+
+    @property
+    def _line(self) -> str:
         if not self.new:
             return f"delete {self.ref} {self.old or ''}".rstrip()
         if self.old == "":
@@ -132,7 +143,7 @@ class Refs:
 
         Where people may read the reflog, `why` is said in it; our own refs need no words.
         """
-        lines = [move.line for move in moves]
+        lines = [move.lines for move in moves]
         if not why and self._git.kept.moved(lines):
             return True
         given = "".join(f"{line}\n" for line in lines).encode()
@@ -143,6 +154,18 @@ class Refs:
                 return False
             raise
         return True
+
+    def undo_link(self, ref: str) -> None:
+        """Let a name of ours no longer stand for another; for commands that would follow it."""
+        if self._links(ref):
+            self._git.run("symbolic-ref", "--delete", ref)
+
+    def _links(self, ref: str) -> bool:
+        common = self._git.common_dir
+        if (common / "reftable").is_dir():
+            return self._git.yes("symbolic-ref", "-q", ref)
+        file = common / ref
+        return file.is_file() and file.read_bytes().startswith(b"ref:")
 
     def set(self, *moves: Move, why: str = "") -> None:
         """Move refs that only we move; that they could not be is a failure."""

@@ -19,7 +19,7 @@ from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.system import SystemClock
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
-from yaoki.workspace.refs import PART, part, task_ref
+from yaoki.workspace.refs import PART, Refs, part, task_ref
 
 LOCK_TRIES = 1200
 LOCK_PAUSE = timedelta(milliseconds=50)
@@ -92,7 +92,8 @@ class Worktrees:
     """Adds, finds, repairs, moves and removes the worktrees below `root`."""
 
     def __init__(self, git: Git, root: Path) -> None:
-        self._git, self._root, self._trash = git, root, root / ".trash"
+        self._git, self._refs = git, Refs(git)
+        self._root, self._trash = root, root / ".trash"
         self._clock, self._swept = SystemClock(), False
 
     def find(self, task_id: str) -> Worktree:
@@ -134,6 +135,7 @@ class Worktrees:
         self._sweep_once()
         path, branch = self._root / part(task_id), task_branch(task_id)
         with self._alone():
+            self._refs.undo_link(task_ref(task_id))
             self._git.run("worktree", "add", "-q", "--no-track", "-B", branch, str(path), commit)
         return self.find(task_id)
 
@@ -162,6 +164,7 @@ class Worktrees:
     def put(self, found: Worktree, commit: str) -> None:
         """Make it exactly this commit, on the task's branch; ignored files stay."""
         branch = task_branch(found.task_id)
+        self._refs.undo_link(task_ref(found.task_id))
         self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
         self.sweep(found)
 

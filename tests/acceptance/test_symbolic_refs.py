@@ -1,0 +1,55 @@
+"""An agent that makes one of our names stand for the user's branch: only our own name is moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+pytestmark = pytest.mark.spec("0.2", "3.1")
+NAMES = (
+    "refs/heads/yaoki/$YAOKI_TASK",
+    "refs/yaoki/candidates/$YAOKI_TASK",
+    "refs/heads/yaoki/$YAOKI_RUN",
+    "refs/yaoki/runs/$YAOKI_RUN",
+    "refs/yaoki/snapshots/$YAOKI_TASK-2",
+    "refs/yaoki/work/$YAOKI_TASK/1",
+)
+
+
+def links(name: str, then: str = "") -> dict[str, object]:
+    return {"run": ["sh", "-c", f'git symbolic-ref "{name}" refs/heads/main{then}']}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_users_branch_stays_where_it_is(place: Place, name: str) -> None:
+    before = place.git("rev-parse", "refs/heads/main")
+    acts = {n: [[links(name), *writes(f"{n}.txt")]] for n in ("a", "b")}
+    tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["b"]}]
+    plan = a_plan(acts, tasks, {n: holds(f"{n}.txt") for n in ("a", "b")})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert place.git("rev-parse", "refs/heads/main") == before, done.out
+    assert place.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert place.git("status", "--porcelain") == ""
+    if done.code == 0:
+        branch = place.status()["run_branch"]
+        assert place.git("ls-tree", "--name-only", branch).split() == [
+            *("README", "a.txt", "b.txt", "yaoki.toml")
+        ]
+
+
+def test_refused_work_never_comes_to_the_users_branch(place: Place) -> None:
+    before = place.git("rev-parse", "refs/heads/main")
+    link = links(NAMES[0], " && git checkout -q --detach")
+    plan = a_plan(
+        {"a": [[*writes("a.txt", "bad\n"), link]] * 3},
+        [{"id": "a", "checks": ["a"], "retry": {"max_retries": 1}}],
+        {"a": holds("a.txt")},
+    )
+
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+
+    assert place.git("rev-parse", "refs/heads/main") == before
+    assert place.git("status", "--porcelain") == ""
