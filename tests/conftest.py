@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 
 import pytest
@@ -19,6 +20,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Who asks for a server is not told that all is well where there is none."""
     if config.getoption("store") == "postgresql" and (why := server.missing()):
         raise pytest.UsageError(why)
+    _let_programs_hear()
+
+
+def _let_programs_hear() -> None:
+    """Started in the background, or by `nohup`, we ignore signals, and so would all we start.
+
+    A handler of ours is not handed on: what we start has every signal as in a terminal.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,9 @@ def say(words: str) -> None:
 def record(name: str, facts: dict[str, Any], *, durable: bool = True) -> None:
     """Write a file of the folder whole or not at all; `durable` survives a power cut too."""
     temporary = f"{name}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
+    discard(temporary)
+    # Made anew, so that no link the agent laid there is followed.
+    with open(temporary, "x", encoding="utf-8") as file:
         json.dump(facts, file)
         if durable:
             file.flush()
@@ -86,7 +88,7 @@ def record_exit(facts: dict[str, Any]) -> None:
 
 
 def discard(name: str) -> None:
-    if os.path.exists(name):
+    if os.path.lexists(name):
         os.unlink(name)
 
 
@@ -579,5 +581,11 @@ def main(folder: str) -> None:
     record_exit(facts)
 
 
+def leave() -> None:
+    """At once: until we are gone nobody believes what we recorded."""
+    os._exit(0)
+
+
 if __name__ == "__main__":
     main(sys.argv[1])
+    leave()

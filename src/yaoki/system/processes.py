@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from yaoki.core.redact import forms_of
 from yaoki.errors import Fault
@@ -28,8 +29,20 @@ import sys
 sys.path.append(sys.argv[1][: -len("/shim.py")])
 import shim
 shim.main(sys.argv[2])
+shim.leave()
 """
 START_S_MAX = 10.0
+Number = int | float
+# What an exit tells; a file that tells less was not written by a shim.
+EXIT: Mapping[str, Any] = {
+    "code": int | None,
+    "signal": int | None,
+    "ended_by": str,
+    "seconds": Number,
+    "output_bytes": int,
+    "start_error": str,
+    "start_errno": int,
+}
 # A little more than the shim itself may take after the grace: see KILL_S_MAX and STARS_S_MAX there.
 PATIENCE = timedelta(seconds=32)
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
@@ -61,14 +74,15 @@ class ShimProcesses:
             raise Fault(f"the shim failed: {_last_line(folder / 'shim.log')}", transient=True)
 
     def look(self, folder: Path) -> Look:
-        """How the tree stands, seen from any process of this machine."""
-        if exited := _exited(folder):
-            return exited
+        """How the tree stands, seen from any process of this machine.
+
+        Only of a shim that has ended: while it lives, whatever stands in its folder may be written
+        by the very process that it watches.
+        """
         if not _started(folder):
-            return Look("absent")
+            return _exited(folder) or Look("absent")
         if _locked(folder):
             return _running(folder)
-        # It may have recorded its exit between our first look and its last breath.
         return _exited(folder) or Look("gone")
 
     def renew(self, folder: Path) -> None:
@@ -154,7 +168,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _exited(folder: Path) -> Look | None:
-    if not (facts := _read(folder / "exit.json")):
+    facts = _read(folder / "exit.json")
+    if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT.items()):
         return None
     return Look(
         "exited",
@@ -186,8 +201,10 @@ def _locked(folder: Path) -> bool:
 def _ask(folder: Path, why: str) -> None:
     """Leave the wish for the shim, now running or still to come; the first one stands."""
     if not (folder / "end").exists():
-        own = folder / f"end.{os.getpid()}.{threading.get_ident()}.tmp"
-        own.write_text(why, encoding="utf-8")
+        own = folder / f"end.{uuid4().hex}.tmp"
+        # Never through a link that somebody laid there.
+        with own.open("x", encoding="utf-8") as file:
+            file.write(why)
         own.replace(folder / "end")
 
 
