@@ -28,7 +28,9 @@ RUN, DEV = "requirements.lock", "requirements-dev.lock"
 BUILD = b"hatchling\neditables\n"
 ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
 CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
-TESTS = ("-q", "-n", "auto", "--dist", "worksteal", "-m")
+# Many tests wait for the programs they started, so there is room for more than one a core.
+AT_ONCE = (os.cpu_count() or 1) * 3 // 2
+TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal", "-m")
 
 
 # ------------------------------------------------------------------ commands

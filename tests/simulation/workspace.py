@@ -69,7 +69,9 @@ class DictLines:
         while at != run.base:
             commit = self.world.commits[at]
             task = TaskId("" if commit.undo else commit.task)
-            steps.append(LandedStep(task, at, commit.undo))
+            # What a story lets somebody else land is no forgery: those are made with real git.
+            if task or commit.undo:
+                steps.append(LandedStep(task, at, commit.undo))
             at = commit.parents[0]
         return tuple(reversed(steps))
 
@@ -126,6 +128,9 @@ class DictLines:
         """Nobody else is here; what landed must be there all the same."""
         lost = [commit for commit in landed if commit not in self.world.ancestors(self.head(run))]
         assert not lost, f"{run.branch} lacks {lost}"
+
+    def way_back(self, run: Run, commit: str) -> str:
+        raise AssertionError(f"nobody moves {run.branch}, to {commit} or elsewhere")
 
     def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged:
         raise AssertionError("nobody merges here")
