@@ -34,10 +34,12 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.reports import LandedOn, Prepared, Report, Verified, Worked
+from yaoki.engine.branches import Guard
 from yaoki.engine.hold import Hold
 from yaoki.engine.pool import Pool
 from yaoki.engine.stages import Stages
 from yaoki.engine.worker import Worker
+from yaoki.ports import Workspace
 from yaoki.store import SqlStore, open_store
 from yaoki.system import SystemClock
 
@@ -178,6 +180,7 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
     worker = Worker(
         store,
         cast(Stages, stages),
+        Guard(store, cast(Workspace, stages)),
         clock,
         holder=name,
         host=name,

@@ -1,4 +1,4 @@
-"""A clone as `python3 dev.py demo` leaves it: yaoki in an environment of its own, with nobody's packages."""
+"""A clone as `python3 dev.py demo` leaves it: yaoki with an environment of its own."""
 
 from __future__ import annotations
 

@@ -185,6 +185,54 @@ def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
     goes_on(place, place.repo)
 
 
+def test_a_branch_and_its_mark_set_back_to_an_earlier_landing_go_back_to_the_last(
+    place: Place, tmp_path: Path
+) -> None:
+    """What stands there now is a landing of this run; asking once more does not make it enough."""
+    marker = tmp_path / "go"
+    process = begun(place, marker)
+    process.kill()
+    process.communicate(timeout=30)
+    run = place.status()["run"]
+    last = place.git("rev-parse", f"yaoki/{run}")
+    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
+        place.git("update-ref", ref, f"{last}^1")
+    marker.touch()
+    assert place.yaoki("resume", "--quiet").code == 4
+
+    refused = place.yaoki("answer", run, "go")
+
+    assert refused.code == 6
+    assert last in way_back(place)
+    assert last in refused.err
+    goes_on(place, place.repo)
+
+
+def test_a_landing_cut_off_before_its_branch_moved_is_not_demanded_once_it_is_cancelled(
+    place: Place, tmp_path: Path
+) -> None:
+    """Killed between mark and branch: nothing landed, and nothing is missing."""
+    marker = tmp_path / "go"
+    process = begun(place, marker)
+    run = place.status()["run"]
+    process.kill()
+    process.communicate(timeout=30)
+    head = place.git("rev-parse", f"yaoki/{run}")
+    words = f"b: attempt 1\n\nYaoki-Run: {run}\nYaoki-Task: {place.task('b')['id']}"
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    ahead = place.git(*who, "commit-tree", "-p", head, "-m", words, f"{head}^{{tree}}")
+    place.git("update-ref", f"refs/yaoki/runs/{run}", ahead)
+    for name in LATER:
+        place.yaoki("cancel", name)
+    marker.touch()
+    assert place.yaoki("resume", "--quiet").code == 3
+
+    merged = place.yaoki("merge", run, "--into", "release", "--partial")
+
+    assert merged.code == 0, merged.out + merged.err
+    assert place.git("rev-parse", "release") == head
+
+
 def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
     place: Place, tmp_path: Path
 ) -> None:

@@ -94,6 +94,9 @@ def test_a_waived_check_is_recorded_as_waived(place: Place) -> None:
     assert waived.code == 0
     assert gone_on.code == 0, gone_on.out + gone_on.err
     assert place.yaoki("why", "base", "--json").document["proven"] == {"base": "WAIVED"}
+    report = place.yaoki("report", "--json").document
+    assert report["numbers"]["waived"] == 1
+    assert "1 with checks that a person waived" in report["verdict"]
 
 
 @pytest.mark.spec("10.4", "12.1", "1.3")

@@ -262,6 +262,22 @@ def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) 
     assert missing.code == 2
 
 
+@pytest.mark.spec("12.1")
+def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")]}, [{"id": "one", "checks": ["one"]}], {"one": holds("one.txt")}
+    )
+    assert carried(place, plan).code == 0
+    assert place.yaoki("merge", "--into", "kept").code == 0
+    place.git("branch", "-qD", place.status()["run_branch"])
+
+    told_ = place.yaoki("report", "--json")
+
+    assert told_.code == 0, told_.err
+    assert told_.document["warnings"] == []
+    assert "does not hold" not in place.yaoki("report").out
+
+
 @pytest.mark.spec("12.1", "0.6")
 def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) -> None:
     plan = a_plan(

@@ -80,6 +80,35 @@ def told(place: Place, event: str) -> list[dict[str, Any]]:
     return [entry["data"] for entry in place.events() if entry["event"] == event]
 
 
+# ------------------------------------------------------------------ what is a person's to say
+
+
+@pytest.mark.spec("10.4", "12.7", "14.3")
+def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_path: Path) -> None:
+    kept, go = tmp_path / "kept", tmp_path / "go"
+    act = [keeps_environment(kept), waits_for(go), *writes("a.txt")]
+    commands = [
+        ("answer", "one", "retry"),
+        ("answer", "one", "waive", "--check", "a"),
+        ("retry", "one"),
+        ("cancel",),
+        ("merge", "--partial"),
+        ("undo", "one"),
+        ("hook", "answer", "abort"),
+    ]
+
+    with at_work(place, one_task([act]), kept, go) as who:
+        before = stand(place)
+        refused = [place.yaoki(*words, env=who) for words in commands]
+        stood = stand(place)
+
+    assert [done.code for done in refused] == [6] * len(commands)
+    told_why = f"this is for people, and the agent of {who['YAOKI_TASK']} calls"
+    assert [told_why in done.err for done in refused] == [True] * len(commands)
+    assert stood == before
+    assert place.task("one")["state"] == "DONE"
+
+
 # ------------------------------------------------------------------ what a claim does
 
 

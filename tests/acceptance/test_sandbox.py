@@ -242,6 +242,55 @@ def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
     assert not (place.repo / "planted").exists()
 
 
+@pytest.mark.spec("14.3", "0.2", "0.6")
+@pytest.mark.parametrize("planted", ["checks/1-reach", "checks"], ids=["folder", "around"])
+def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
+    place: Place, planted: str
+) -> None:
+    """The agent writes there, and a check may write in its folder, wherever a link puts that."""
+    needs_bubblewrap()
+    settings(place, mode="on")
+    hooks = place.repo / ".git" / "hooks"
+    script = (
+        f'link=$(dirname "$YAOKI_PROMPT_FILE")/{planted}\n'
+        f'mkdir -p "$(dirname "$link")" && ln -s {hooks} "$link"\n'
+        f"echo 'find {hooks} -type d -exec touch {{}}/planted \\;; true' > reach.sh"
+    )
+    agent = {"command": ["bash", "-c", script]}
+    check = {"run": ["sh", "reach.sh"]}
+    tasks = [{"id": "a", "goal": "Write reach.sh.", "checks": ["reach"]}]
+    plan = {"goal": "Reach", "agents": {"bold": agent}, "agent": "bold", "tasks": tasks}
+    before = sorted(hooks.rglob("*"))
+
+    done = place.yaoki("run", place.plan({**plan, "checks": {"reach": check}}))
+
+    task = place.task("a")
+    assert (done.code, task["state"]) == (4, "ESCALATED"), done.out + done.err
+    assert f"{planted} is a link, and yaoki made none there" in task["question"]
+    assert sorted(hooks.rglob("*")) == before
+
+
+@pytest.mark.spec("14.3")
+def test_a_check_does_not_run_in_a_folder_that_the_agent_made_for_it(place: Place) -> None:
+    script = (
+        'own=$(dirname "$YAOKI_PROMPT_FILE")/checks/1-report\n'
+        'mkdir -p "$own" && cd "$own" && echo "<testsuite><testcase/></testsuite>" > report.xml\n'
+        'cd "$YAOKI_WORKTREE" && echo good > a.txt'
+    )
+    plan = {
+        "goal": "Reach",
+        "agents": {"bold": {"command": ["bash", "-c", script]}},
+        "agent": "bold",
+        "checks": {"report": {"run": ["true", "{report}"]}},
+        "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["report"], "max_iterations": 1}],
+    }
+
+    done = place.yaoki("run", place.plan(plan))
+
+    assert (done.code, place.task("a")["landed"]) == (4, None), done.out + done.err
+    assert "it left no report" in place.yaoki("why", "a").out
+
+
 # ------------------------------------------------------------------ fail closed
 
 

@@ -108,6 +108,71 @@ def test_a_prompt_that_names_a_handed_value_is_sent_without_it(
     assert os.environ.get("ACME_LOGIN") is None
 
 
+# It calls yaoki itself, with all it was given and then with no more than who it is.
+CALLS = """
+import json, os, pathlib, subprocess, sys
+plain, way = os.environ["ACME_LOGIN"], sys.argv[1]
+bare = {n: v for n, v in os.environ.items() if n.startswith("YAOKI_") or n in ("PATH", "HOME")}
+yaoki = [sys.executable, "-m", "yaoki"]
+def tool(name, **given):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {},
+             "clientInfo": {"name": "x", "version": "1"}}
+    sent = [("initialize", hello), ("tools/call", {"name": name, "arguments": given})]
+    frames = [{"jsonrpc": "2.0", "id": n, "method": m, "params": p}
+              for n, (m, p) in enumerate(sent)]
+    words = "".join(json.dumps(frame) + "\\n" for frame in frames)
+    got = subprocess.run([*yaoki, "mcp"], input=words, env=bare, capture_output=True, text=True)
+    print(got.stdout, got.stderr)
+pathlib.Path("a.txt").write_text("good\\n")
+if os.environ["YAOKI_TASK_NAME"] != "a":
+    pathlib.Path("b.txt").write_text("more\\n")
+elif way == "result":
+    said = ["--status", "done", "--summary", "logged in as " + plain]
+    subprocess.run([*yaoki, "result", *said], check=True)
+elif way == "ask":
+    tool("ask", question="Is " + plain + " right?")
+elif way == "extend":
+    tool("extend", tasks=[{"id": "b", "goal": "Log in as " + plain + "."}])
+elif way == "plan extend":
+    tasks = {"tasks": [{"id": "b", "goal": "Log in as " + plain + "."}]}
+    more = pathlib.Path(os.environ["YAOKI_RESULT"]).with_name("more.json")
+    more.write_text(json.dumps(tasks))
+    repo = ["--repo", os.environ["YAOKI_REPO"]]
+    subprocess.run([*yaoki, "plan", "extend", str(more), *repo], check=True)
+    more.unlink()
+elif way == "submit":
+    tool("submit", plan={"goal": "Log in as " + plain, "tasks": [{"id": "c", "goal": "Go."}]})
+"""
+
+
+@pytest.mark.spec("14.2", "12.7")
+@pytest.mark.parametrize("way", ["result", "ask", "extend", "plan extend", "submit"])
+def test_what_an_agent_says_to_the_store_holds_nothing_it_was_handed(
+    place: Place, way: str
+) -> None:
+    """Its name does not say that it is secret, and a server may not even have been given it."""
+    command = [sys.executable, "-c", CALLS, way]
+    plan = {
+        "goal": "Log in",
+        "agents": {"mine": {"command": command, "pass_env": ["ACME_LOGIN", "PYTHON*"]}},
+        "agent": "mine",
+        "checks": {"good": holds("a.txt")},
+        "tasks": [{"id": "a", "goal": "Log in.", "checks": ["good"]}],
+    }
+
+    done = place.yaoki("run", place.plan(plan), env={"ACME_LOGIN": PLAIN})
+
+    assert done.code == (4 if way == "ask" else 0), done.out + done.err
+    held = stored(place)
+    assert [name for name, text in held.items() if PLAIN.encode() in text] == []
+    assert PLAIN not in place.git("log", "--all", "--format=%B")
+    told = str(place.events())
+    if way == "submit":
+        assert "holds the value of a variable" in place.yaoki("logs", "a").out
+    else:
+        assert "[masked]" in told
+
+
 # What it was given it writes down; the checks then read it aloud.
 LEAKS = """
 import os, pathlib
@@ -202,3 +267,39 @@ def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_v
     secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
     held = stored(place)
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
+
+
+@pytest.mark.spec("14.2", "3.1")
+def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(place: Place) -> None:
+    """Its last try is named, and its last words are quoted."""
+    (place.repo / "key.env").write_text(f"{PLAIN} {TOKEN}\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "keys")
+    plan = a_leaking_plan({"shell": "true"})
+    plan["tasks"][0]["retry"] = {"max_retries": 1}
+    plan["setup"] = [["sh", "-c", "cat key.env; echo no login as $(cat key.env) >&2; exit 3"]]
+
+    done = place.yaoki("run", place.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
+
+    assert done.code != 0
+    secrets = [word.encode() for word in (PLAIN, "zebra", "tok/en")]
+    held = stored(place)
+    assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
+    last = max((place.repo / ".yaoki").glob("**/setup-1*"), key=lambda at: at.stat().st_mtime_ns)
+    told = place.look("why", "a").out
+    assert f"{last.name}: no login as ***" in " ".join(told.split())
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_diff_shows_no_handed_value_to_whoever_has_the_variable(
+    place: Place, form: tuple[str, ...]
+) -> None:
+    handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
+    done = place.yaoki("run", place.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed)
+    assert done.code == 0, done.out + done.err
+
+    shown = place.yaoki("diff", "a", *form, env=handed).out
+
+    assert "[masked] and [masked]" in shown
+    assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown] == []

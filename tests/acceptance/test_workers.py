@@ -277,6 +277,31 @@ def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not
     assert "ESCALATE_DECISION" not in place.story(run)
 
 
+@pytest.mark.spec("11.8", "12.1")
+def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
+    place: Place, tmp_path: Path
+) -> None:
+    settings = place.repo / "yaoki.toml"
+    settings.write_text(settings.read_text().replace("lease_s = 10.0", "lease_s = 1.5"))
+    marker = tmp_path / "go"
+    run = submitted(place, waiting(marker, "a"))
+
+    with serving(place) as worker:
+        until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+        fall_asleep(worker, place)
+        try:
+            until(lambda: "not heard of" in place.look("status").out, "its lease ran out")
+            told = place.look("status").out
+        finally:
+            worker.send_signal(signal.SIGCONT)
+        marker.touch()
+        is_done(place, run)
+
+    assert f"its worker, process {worker.pid}, lives and was not heard of for" in told
+    assert "unless it is ended or goes on, it keeps the task for 1" in told
+    assert "takes it over" not in told
+
+
 # ------------------------------------------------------------------ fair, and within limits
 
 
@@ -488,6 +513,38 @@ def test_down_stops_agents_after_its_wait_and_says_what_is_left(
     marker.touch()
     place.yaoki("up")
     is_done(place, run)
+
+
+@pytest.mark.spec("11.8")
+@pytest.mark.parametrize("words", [("up",), ("run", "PLAN", "--detach")], ids=["up", "detach"])
+def test_who_asks_for_a_worker_while_the_old_one_drains_gets_the_next(
+    background: Place, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    place, marker = background, tmp_path / "go"
+    place.yaoki("run", place.plan(waiting(marker, "a")), "--detach")
+    until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    old, plan = workers_pid(place), place.plan(simple("b"), "b.json")
+    down = place.start("down")
+    until(lambda: [w["state"] for w in workers(place)] == ["STOPPING"], "it drains")
+
+    asked = place.start(*(plan if word == "PLAN" else word for word in words))
+    assert asked.stdout is not None
+    waits = [said for said in iter(asked.stdout.readline, "") if marker_when(said, marker)]
+    told = [process.communicate(timeout=40)[0] for process in (asked, down)]
+
+    assert (asked.returncode, down.returncode) == (0, 0), told
+    assert waits == [f"the background worker, process {old}, is stopping; the next one follows\n"]
+    assert workers_pid(place) != old
+    if "run" in words:
+        is_done(place, place.status()["run"])
+
+
+def marker_when(said: str, marker: Path) -> bool:
+    """The agent may end as soon as it is said that somebody waits for that."""
+    if "is stopping" not in said:
+        return False
+    marker.touch()
+    return True
 
 
 @pytest.mark.spec("11.8", "0.6")

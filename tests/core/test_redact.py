@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from html import escape
 from urllib.parse import quote, quote_plus
 
@@ -146,6 +147,27 @@ def test_what_a_plan_hands_on_is_secret_whatever_its_name() -> None:
 )
 def test_a_value_is_masked_as_json_xml_and_addresses_write_it(written: str) -> None:
     assert mask_values(f"a {written} b", ['to/k"en\\n ü+(1)']) == f"a {MARK} b"
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("around", ["{}\r", "{}\n", " {} ", "\t{}\r\n"])
+def test_a_value_is_masked_without_the_white_space_around_it(around: str) -> None:
+    """A file of variables from another system leaves some, and programs take it away."""
+    value = around.format("correct-horse")
+
+    assert mask_values("(correct-horse)", [value]) == f"({MARK})"
+    assert mask_values("(short)", [around.format("short")]) == "(short)"
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("shown", [repr, ascii, lambda value: repr(value.encode())])
+@pytest.mark.parametrize("value", ['dom\\user"x', "dom\\user'x", "tok\x1ben-1", "zwölf\\\\boxer"])
+def test_a_value_is_masked_as_python_shows_it(value: str, shown: Callable[[str], str]) -> None:
+    written = shown(value)
+
+    masked = mask_values(f"KEY={written}", [value])
+    assert MARK in masked
+    assert not any(word in masked for word in ("user", "en-1", "boxer"))
 
 
 @given(st.text(min_size=6, max_size=40))

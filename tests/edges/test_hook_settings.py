@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +268,16 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
     assert words in json.loads(stopped.stdout)["reason"]
     assert "Traceback" not in stopped.stderr
     assert home.read_text() == "mine\n"
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize("act", [lambda made: install(made, 600), installed, uninstall])
+def test_a_pipe_in_place_of_the_settings_is_refused_and_holds_nobody_up(
+    tmp_path: Path, act: Callable[[Target], object]
+) -> None:
+    made = target(tmp_path)
+    made.file.parent.mkdir()
+    os.mkfifo(made.file)
+
+    with pytest.raises(NotNow, match="is no plain file; it was not changed"):
+        act(made)

@@ -132,6 +132,28 @@ def test_whoever_aborts_is_left_alone_until_a_new_phase(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "10.4")
+def test_a_session_that_is_sent_back_may_be_left_before_anybody_is_asked(place: Hooked) -> None:
+    place.tries(4)
+    sent_back = [place.stop(key) for key in ("one", "two", "three")]
+
+    aborted = place.says("yaoki: abort", "one")
+    which = place.yaoki("hook", "answer", "abort")
+    over = place.yaoki("hook", "answer", "take-over", "--session", "two")
+    only = place.yaoki("hook", "answer", "abort", "--json")
+    unasked = place.says("yaoki: go on", "one")
+
+    assert [answer["decision"] for answer in sent_back] == ["block"] * 3
+    assert "no longer checked" in aborted["reason"]
+    assert (which.code, "2 sessions ask or are held back" in which.err) == (6, True)
+    assert over.code == 0, over.err
+    assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
+    assert "nobody asked" in unasked["systemMessage"]
+    left = [place.stop(key)["systemMessage"] for key in ("one", "two", "three")]
+    assert ["not checked" in words for words in left] == [True, False, True]
+    assert "still not proven" in left[1]
+
+
+@pytest.mark.spec("12.6", "10.4")
 def test_whoever_takes_over_hears_what_fails_and_gets_the_gate_back_when_nothing_does(
     place: Hooked,
 ) -> None:

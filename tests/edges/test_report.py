@@ -310,12 +310,30 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
             "The run had ended, but what landed of 1 task is not on its branch any more:"
             " 2 of 3 tasks are done and proven.",
         ),
+        (
+            "DONE",
+            {"done": 3, "waived": 1},
+            "The run is done: all 3 tasks are done, each proven by its checks,"
+            " but for 1 with checks that a person waived.",
+        ),
+        (
+            "DONE",
+            {"done": 3, "waived": 3},
+            "The run is done: all 3 tasks are done, with checks that a person waived.",
+        ),
+        (
+            "ACTIVE",
+            {"done": 2, "waived": 1, "open": 1},
+            "The run is not at its end: 2 of 3 tasks are done (1 with checks that a person waived)"
+            " so far and 1 is still open.",
+        ),
     ],
 )
 def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
     status: str, numbers: dict[str, int], words: str
 ) -> None:
-    none = dict.fromkeys(("asking", "blocked", "cancelled", "lost", "open", "whole_proven"), 0)
+    names = ("asking", "blocked", "cancelled", "lost", "open", "whole_proven", "waived")
+    none = dict.fromkeys(names, 0)
 
     assert verdict(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
 

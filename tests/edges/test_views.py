@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
+from yaoki.cli.render import story_line
 from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
 from yaoki.core.status import Status
 from yaoki.ports import Entry, Row
@@ -117,3 +118,16 @@ def test_a_failure_is_told_by_the_first_thing_that_failed() -> None:
 @pytest.mark.spec("12.4")
 def test_an_event_nobody_knows_is_not_a_line() -> None:
     assert told(Entry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("event", "key"), [("RUN_PAUSED", "why"), ("WARNING", "message")], ids=["pause", "warning"]
+)
+def test_a_command_in_a_line_of_the_story_is_not_cut(event: str, key: str) -> None:
+    command = f"git update-ref refs/heads/yaoki/run00001 {'1234567890' * 4}"
+    words = f"branch: {'somebody else moved it ' * 20}; put it back: {command}"
+
+    shown = story_line(Entry(1, NOW, "run00001", "", 0, event, {key: words}), "run")
+
+    assert shown.endswith(command)

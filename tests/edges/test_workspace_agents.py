@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,13 +241,78 @@ def test_a_link_to_a_repository_the_agent_committed_becomes_files(world: World) 
 
 
 @pytest.mark.spec("8.2")
-def test_files_in_submodules_are_kept_before_the_worktree_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pushed", [False, True], ids=["unpushed", "pushed"])
+def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
+    tmp_path: Path, pushed: bool
+) -> None:
+    repo, allow = with_submodule(tmp_path)
+    world = a_world(tmp_path, repo)
+    begun = started(world, world.task())
+    at = Path(begun.work.worktree)
+    git(at, *allow, "--quiet", "update", "--init")
+    write(at / "lib", a__txt="changed inside\n")
+    commit(at / "lib", "inside")
+    inside = git(at / "lib", "rev-parse", "HEAD")
+    if pushed:
+        git(at / "lib", "push", "-q", "origin", "HEAD:refs/heads/new")
+
+    kept = world.workspace.keep(world.run, begun)
+    world.workspace.release(begun)
+
+    refs = git(repo, "for-each-ref", "--format=%(refname)", f"--points-at={inside}")
+    if pushed:
+        assert (kept.warnings, refs) == ((), "")
+        return
+    (warned,) = kept.warnings
+    assert refs == "refs/yaoki/work/ab12cd34-1/1-submodule"
+    assert git(repo, "show", f"{inside}:a.txt") == "changed inside"
+    git(repo, "fsck", "--connectivity-only")
+    assert warned.startswith(f"submodule lib points at {inside}")
+    way = warned.partition("push it: ")[2]
+    subprocess.run(["sh", "-ec", way], cwd=repo, check=True, capture_output=True, timeout=60)
+    library = tmp_path / "library"
+    assert git(library, "rev-parse", "refs/heads/ab12cd34-1") == inside
+
+
+@pytest.mark.spec("8.2")
+def test_a_commit_in_a_shallow_submodule_is_named_and_breaks_nothing(tmp_path: Path) -> None:
+    repo, allow = with_submodule(tmp_path)
+    for text in ("more", "still more"):
+        write(tmp_path / "library", more=text)
+        commit(tmp_path / "library", text)
+    git(repo / "lib", "pull", "-q")
+    commit(repo, "a newer one")
+    world = a_world(tmp_path, repo)
+    begun = started(world, world.task())
+    at = Path(begun.work.worktree)
+    git(repo, "config", "submodule.lib.url", f"file://{tmp_path}/library")
+    git(at, *allow, "--quiet", "update", "--init", "--depth", "1")
+    write(at / "lib", a__txt="changed inside\n")
+    commit(at / "lib", "inside")
+
+    kept = world.workspace.keep(world.run, begun)
+    world.workspace.release(begun)
+
+    (warned,) = kept.warnings
+    assert warned.endswith("its history is shallow: only files are kept")
+    assert world.show("refs/yaoki/work/ab12cd34-1/1-submodules", "lib/a.txt") == "changed inside"
+    git(repo, "fsck", "--connectivity-only")
+
+
+def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
+    """A repository with the submodule `lib`, and the words that let git make one of a path."""
     library = a_repository(tmp_path)
     library.rename(tmp_path / "library")
     repo = a_repository(tmp_path)
     allow = ("-c", "protocol.file.allow=always", "submodule")
     git(repo, *allow, "--quiet", "add", "../library", "lib")
     commit(repo, "with a submodule")
+    return repo, allow
+
+
+@pytest.mark.spec("8.2")
+def test_files_in_submodules_are_kept_before_the_worktree_goes(tmp_path: Path) -> None:
+    repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
     begun = started(world, world.task())
     at = Path(begun.work.worktree)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +25,7 @@ from tests.edges.repositories import (
     write,
 )
 from yaoki.core.model import Failure, Kind, Task, Work
-from yaoki.errors import GitFailed, NotNow, RepositoryUnfit
+from yaoki.errors import BranchStrayed, GitFailed, NotNow, RepositoryUnfit
 from yaoki.workspace import GitWorkspace
 
 pytestmark = pytest.mark.spec("13.1")
@@ -544,6 +545,32 @@ def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> N
     assert "did not land" in one.workspace.intact(one.run)
     with pytest.raises(NotNow, match="did not land"):
         one.workspace.merge(one.run)
+
+
+@pytest.mark.spec("0.2", "8.6", "13.1")
+@pytest.mark.parametrize("typing", [0, 1, 2])
+def test_the_way_back_to_what_another_machine_landed_can_be_typed_in_any_clone(
+    tmp_path: Path, typing: int
+) -> None:
+    """The first has seen only its own landing when the branch and its mark are set back."""
+    three = clones(tmp_path, 3)
+    one, other, _ = three.worlds
+    carried(one, 1, adding("first"))
+    seen = three.head()
+    carried(other, 2, adding("second"))
+    last = three.head()
+    base = one.run.base
+    for ref in (f"{HEADS}/{one.run.id}", f"refs/yaoki/runs/{one.run.id}"):
+        git(three.bare, "update-ref", ref, base)
+
+    with pytest.raises(BranchStrayed) as strayed:
+        one.workspace.refuse_strayed(one.run, [seen, last])
+    where = three.worlds[typing].repo
+    subprocess.run(["sh", "-ec", strayed.value.hint], cwd=where, check=True, capture_output=True)
+
+    assert three.head() == last
+    for world in three.worlds:
+        world.workspace.refuse_strayed(world.run, [seen, last])
 
 
 @pytest.mark.spec("11.7", "0.2")

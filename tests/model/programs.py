@@ -1,4 +1,4 @@
-"""The real agent programs as `python3 dev.py agents` installs them, each pointed at a scripted model."""
+"""The real agents, as `python3 dev.py agents` installs them, each pointed at a scripted model."""
 
 from __future__ import annotations
 

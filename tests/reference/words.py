@@ -97,6 +97,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         (
             "mismatch",
             "tasks",
+            "commit",
             "repair",
             "damage",
             "quarantine",

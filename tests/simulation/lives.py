@@ -26,6 +26,7 @@ from tests.simulation.workspace import DictWorkspace
 from tests.simulation.world import HandClock, Killed, Touches, World
 from yaoki.app.planning import PlanReading
 from yaoki.core.model import Catalogue, Run, RunId, Spec, Task
+from yaoki.engine.branches import Guard
 from yaoki.engine.closing import Closing
 from yaoki.engine.control import Control, Submission
 from yaoki.engine.growing import Growth
@@ -168,6 +169,7 @@ class Life:
         self.worker = Worker(
             self.store,
             self._stages(scene.home / "runs", adopt=adopt),
+            Guard(self.store, self.workspace),
             self.clock,
             holder=holder,
             host="host",

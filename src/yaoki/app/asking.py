@@ -36,8 +36,8 @@ def answered(app: App, task: Task, choice: Choice) -> Document:
     return {"schema": SCHEMA, **told, "next": view.next}
 
 
-def go(app: App, run: Run, words: str = "") -> None:
-    app.control.go(run, words)
+def go(app: App, run: Run, words: str = "", accept: str = "") -> None:
+    app.control.go(run, words, accept)
 
 
 def run_answered(app: App, run: Run) -> Document:

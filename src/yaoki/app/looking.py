@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.facts import GitHere
-from yaoki.engine.branches import BRANCH, landed_on
+from yaoki.engine.branches import BRANCH, Guard, landed_on
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.store import changes, totals
 from yaoki.system import holder_dead, machine_id
@@ -58,7 +58,7 @@ def seen(
         questions=asked,
         worker=at_work(rows, now) or _served(run, live),
         limits={account.name: account.until for account in app.store.accounts()},
-        lacks=lambda row: lacking(row, live, now),
+        lacks=lambda row: lacking(row, live, now, lambda holder: _keeps_s(app, holder)),
         spent=app.store.spent(run.id),
         on_branch=there,
         taking=lambda: taking(app, run),
@@ -95,10 +95,19 @@ def taking(app: App, run: Run) -> str:
         place = GitHere(app.repository.common_dir).checked_out(run.base_branch)
     except GitFailed:
         return ""
-    if place is None:
+    if place is None or (run.cancel_wanted and not _sound(app, run)):
         return ""
     there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
     return f"git {there}merge {run.branch}"
+
+
+def _sound(app: App, run: Run) -> bool:
+    """A run that was cancelled asks nothing about its branch, and git merges whatever is there."""
+    try:
+        Guard(app.store, app.workspace).refuse(run)
+    except (NotNow, WorkspaceError):
+        return False
+    return True
 
 
 def head(app: App, run: Run) -> RunView:
@@ -122,6 +131,12 @@ def at_work(rows: Sequence[Row], now: datetime) -> bool:
     held = [row for row in rows if row.holder and not holder_dead(row.holder)]
     here = f"{machine_id()}:"
     return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
+
+
+def _keeps_s(app: App, holder: str) -> float:
+    """As the store does when it takes claims back: who is known to live may only be slow."""
+    lives = holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
+    return app.settings.limits.max_in_progress_s if lives else 0.0
 
 
 def explained(app: App, view: RunView, task_id: str) -> Explanation:

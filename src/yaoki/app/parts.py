@@ -73,6 +73,7 @@ class Parts(Ground):
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 environment=allowed(os.environ, BASIC),
+                environ=os.environ,
                 agent_environment=self.whereabouts,
             ),
             self.store,
@@ -112,11 +113,13 @@ class Parts(Ground):
         )
 
     def worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
+        from yaoki.engine.branches import Guard
         from yaoki.engine.worker import Worker
 
         return Worker(
             self.store,
             self.stages,
+            Guard(self.store, self.workspace),
             self.store.clock,
             holder=holder_name(),
             host=machine_id(),

@@ -13,8 +13,10 @@ from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look, Processes
 from yaoki.system import SystemClock
+from yaoki.system.sandbox import refuse_links
 
 TRIES_MAX = 1000
+UNENDED = ("running", "gone")
 PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
 
 
@@ -69,19 +71,23 @@ class Runner:
         return tuple(v for held in (given, *more) for v in secret_values(held, self._handed))
 
     def fresh(self, suffix: str = "") -> Path:
-        """A folder nothing ran in yet.  What an earlier try left running is ended first."""
+        """A folder that is not there yet.  What an earlier try left running is ended first.
+
+        One that stands there with nothing started in it may be the agent's: it is left alone.
+        """
         name = self.folder.name + suffix
         for n in range(1, TRIES_MAX):
             folder = self.folder.with_name(name if n == 1 else f"{name}-{n}")
-            phase = self._processes.look(folder).phase
-            if phase == "absent":
+            refuse_links(folder)
+            if not folder.exists():
                 return folder
-            if phase != "exited":
+            if self._processes.look(folder).phase in UNENDED:
                 self._processes.end(folder, "stop")
         raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
 
     def run(self, folder: Path, launch: Launch) -> Ran:
         """Start it and stay until it ended, whoever ends it."""
+        refuse_links(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._processes.start(folder, launch)
         try:

@@ -9,6 +9,7 @@ import click
 
 from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, say
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
@@ -27,6 +28,12 @@ GO = "go"
 @click.argument("choice", required=False, type=click.Choice([*(c.value for c in Choice), GO]))
 @click.argument("words", nargs=-1)
 @click.option("--check", metavar="NAME", default="", help="The check to waive.")
+@click.option(
+    *("--accept", "accepted"),
+    metavar="COMMIT",
+    default="",
+    help="With go: a commit of the run branch that no task landed, and that may stay.",
+)
 @run_option
 @json_option
 @repo_option
@@ -35,6 +42,7 @@ def answer(
     choice: str | None,
     words: tuple[str, ...],
     check: str,
+    accepted: str,
     run_name: str,
     as_json: bool,
     repo: Path,
@@ -45,8 +53,10 @@ def answer(
     like any other work.  A paused RUN is answered with go, or ended with abort.
     """
     with opened(repo) as app:
+        if choice is not None:
+            refuse_agents(app)
         if choice == GO or _paused(app, task):
-            return _answer_run(app, task, choice, " ".join(words), as_json=as_json)
+            return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
         task_id = app.control.find_task(task, run_name)
         if choice is None:
             return _ask(app, task_id, as_json=as_json)
@@ -62,6 +72,7 @@ def answer(
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Let TASK try again with a fresh budget; WORDS go to its agent."""
     with opened(repo) as app:
+        refuse_agents(app)
         task_id = app.control.find_task(task, run_name)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
 
@@ -70,7 +81,9 @@ def _paused(app: App, name: str) -> bool:
     return any(run.paused and name in {run.id, run.branch} for run in app.store.runs())
 
 
-def _answer_run(app: App, name: str, choice: str | None, words: str, *, as_json: bool) -> int:
+def _answer_run(
+    app: App, name: str, choice: str | None, words: str, accepted: str, *, as_json: bool
+) -> int:
     from yaoki.app import asking
 
     run = app.control.find_run(name)
@@ -78,7 +91,7 @@ def _answer_run(app: App, name: str, choice: str | None, words: str, *, as_json:
         app.control.cancel(run)
         app.closing.rests(run.id)
     elif choice == GO:
-        asking.go(app, run, words)
+        asking.go(app, run, words, accepted)
     elif choice is not None:
         raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
     told = asking.run_answered(app, run)

@@ -10,6 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.named import Named, named
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, names_of, next_command, say
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
     from yaoki.app import asking
 
     with opened(repo) as app:
+        refuse_agents(app)
         found = named(app, what, run_name)
         left = asking.cancel(app, found.run, found.task, within=WITHIN)
         told = asking.cancelled(app, found.run, found.task, left)

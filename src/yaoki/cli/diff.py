@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.render import clean, document, say
+from yaoki.core.redact import mask_values, secret_values
 from yaoki.views import SCHEMA
 
 
@@ -20,11 +22,13 @@ from yaoki.views import SCHEMA
 def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Show what TASK landed; before it landed, what its last attempt left."""
     from yaoki.app.looking import diff_ends
+    from yaoki.engine.proving import handed
 
     with opened(repo) as app:
         found = app.store.task(app.control.find_task(task, run_name))
         ends = diff_ends(found)
-        text = app.workspace.diff(ends.old, ends.new, stat=stat)
+        secrets = secret_values(os.environ, handed(app.store.run(found.run_id), found))
+        text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:
             told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.landed}
             document({"schema": SCHEMA, **told, "diff": text})

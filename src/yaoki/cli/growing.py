@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from yaoki.cli.door import Function, json_option, look, opened, repo_option
 from yaoki.cli.render import document, line, next_command, say
+from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.views import SCHEMA
 
@@ -91,10 +93,13 @@ def add_retry_task(
 
     GOAL are the words for the new one; without any it gets those of the failed one.
     """
+    from yaoki.mcp.secrets import confided
+
     with opened(repo) as app:
         task = app.store.task(app.control.find_task(retry_of, run_name))
         run = app.store.run(task.run_id)
-        made = app.growth.add_retry(task, " ".join(goal))
+        told = mask_values(" ".join(goal), confided(app, os.environ))
+        made = app.growth.add_retry(task, told)
         words = f"{task.id} is replaced by {made.tasks[0]}"
         return _told(app, run, made, words, as_json=as_json)
 
@@ -121,11 +126,13 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 
 def _answer(app: App, run: Run, file: Path) -> PlanAnswer:
     """Tasks in a file, held against the run like a planner's answer."""
+    from yaoki.mcp.secrets import confided, told_safely
+
     answer = app.tasks_of(run, file)
     if answer.defects:
         words = f"{file}: {len(answer.defects)} defects, nothing was stored"
         raise PlanInvalid(words, hint="docs/guides/planners.md", defects=answer.defects)
-    return answer
+    return told_safely(answer, confided(app, os.environ))
 
 
 def _told(app: App, run: Run, made: Made, words: str, *, as_json: bool) -> int:

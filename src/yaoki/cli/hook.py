@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.hooks.state import Choice
@@ -210,22 +211,25 @@ def begin(
 @hook.command("answer")
 @click.argument("choice", type=click.Choice([choice.value for choice in Choice]))
 @click.argument("words", nargs=-1)
-@click.option("--session", default="", metavar="ID", help="The session; the only one that asks.")
+@click.option(
+    "--session", default="", metavar="ID", help="The session; the only one that asks or is held."
+)
 @json_option
 @repo_option
 def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
-    """Answer a session whose tries are used up; WORDS go to the agent."""
+    """Answer a session whose tries are used up; abort and take-over hold at any time."""
     from yaoki.hooks.sessions import answer as answered
     from yaoki.hooks.sessions import standings
     from yaoki.hooks.words import FOLLOWS
 
     with opened(repo) as app:
-        asking = [one.key for one in standings(app)[1] if one.session.asked]
-        found = [key for key in asking if key.startswith(session)]
+        refuse_agents(app)
+        found = [one.key for one in _answerable(standings(app)[1], Choice(choice), session)]
         if not found:
             raise NotNow("no session asks anything", hint="yaoki hook status")
         if len(found) > 1:
-            raise Unknown(f"{len(found)} sessions ask", hint=f"--session {found[0]}")
+            also = "" if choice == Choice.GO_ON else " or are held back"
+            raise Unknown(f"{len(found)} sessions ask{also}", hint=f"--session {found[0]}")
         answered(app, found[0], Choice(choice), " ".join(words))
         if as_json:
             document({"schema": SCHEMA, "session": found[0], "answer": choice})
@@ -233,6 +237,14 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
         say(f"session {line(found[0][:KEY_CHARS])}: {FOLLOWS[choice]}")
         next_command("yaoki hook status")
         return 0
+
+
+def _answerable(known: list[Standing], choice: Choice, named: str) -> list[Standing]:
+    """Who asks, or is held back; one that is named may leave at any time."""
+    found = [one for one in known if one.key and one.key.startswith(named)]
+    if choice is Choice.GO_ON:
+        return [one for one in found if one.session.asked]
+    return found if named else [one for one in found if one.session.held]
 
 
 @hook.command("event", context_settings={"ignore_unknown_options": True})

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.views import SCHEMA
 
@@ -28,6 +29,7 @@ HOW = {
 def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, repo: Path) -> int:
     """Move the base branch to the work of RUN; never with conflicts, never in a checkout."""
     with opened(repo) as app:
+        refuse_agents(app)
         found = app.control.find_run(run)
         made = app.control.merge(found, into=into, force_ref=force_ref, partial=partial)
         if as_json:
@@ -50,6 +52,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
     from yaoki.app import asking
 
     with opened(repo) as app:
+        refuse_agents(app)
         undone = asking.undo(app, app.control.find_task(task, run_name), cascade=cascade)
         told = asking.undone(undone)
         if as_json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from yaoki.cli.render import clean, line, say
+from yaoki.cli.render import QUESTION_CHARS, clean, line, say
 from yaoki.errors import StoreError
 from yaoki.observe.spans import trace_id
 from yaoki.ports import Entry
@@ -135,7 +135,7 @@ class Journalled:
             run=entry.run_id,
             task=entry.task_id,
             attempt=entry.attempt or None,
-            message=line(told(entry)),
+            message=line(told(entry), QUESTION_CHARS),
             trace_id=trace_id(entry.run_id).hex(),
         )
         if entry.event in OVER:

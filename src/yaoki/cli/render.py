@@ -169,7 +169,7 @@ def story_line(entry: Entry, name: str) -> str:
     if not words:
         return ""
     attempt = f"  attempt {entry.attempt}" if entry.attempt else ""
-    return f"{clock(entry.at)} {line(name, NAME_CHARS)}{attempt}  {line(words)}"
+    return f"{clock(entry.at)} {line(name, NAME_CHARS)}{attempt}  {line(words, QUESTION_CHARS)}"
 
 
 def clock(moment: datetime) -> str:

@@ -18,12 +18,14 @@ from yaoki.errors import NotNow, StoreError
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import RunId
-    from yaoki.system import Running
+    from yaoki.system import Daemon, Running
 
 SCHEMA = 1
 READY_WITHIN = timedelta(seconds=30)
 # After it was asked to stop now: agents are ended, their work is kept, leases go back.
 STOPPED_WITHIN = timedelta(seconds=60)
+# Longer than `down` takes unless it was told to wait longer.
+DRAINED_WITHIN = timedelta(seconds=120)
 
 
 @click.command()
@@ -49,7 +51,7 @@ def ensured(
     """The background worker, and whether it was started just now."""
     daemon = app.daemon
     found = daemon.running()
-    if found is not None:
+    if found is not None and not _drained(daemon, found):
         return found, False
     # Opened here first: what is wrong with the store is said here and not in a log.
     app.store.version()
@@ -59,6 +61,20 @@ def ensured(
     # Nothing is imported from the repository: it may hold a folder of our name.
     argv = [sys.executable, "-P", "-m", "yaoki", "worker", "--background", *more]
     return daemon.start(argv, app.repository.top, READY_WITHIN), True
+
+
+def _drained(daemon: Daemon, found: Running) -> bool:
+    """One that stops begins nothing new: it is waited for, so that the next can follow."""
+    if not found.facts.get("stopping"):
+        return False
+    who = f"the background worker, process {found.pid}, is stopping"
+    click.echo(f"{who}; the next one follows", err=True)
+    if not daemon.wait_gone(DRAINED_WITHIN):
+        raise NotNow(
+            f"{who}, and its agents were not done after {DRAINED_WITHIN.total_seconds():g} s",
+            hint="stop them now with yaoki down --wait 0, or wait; then: yaoki up",
+        )
+    return True
 
 
 def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:

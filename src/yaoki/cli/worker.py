@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
 from yaoki.core.tags import FORM, is_tag
-from yaoki.errors import StoreUnreached
+from yaoki.errors import StoreUnreached, YaokiError
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -115,6 +116,11 @@ def _serve(
     serving = f"worker: serving {run or 'every open run'} with {slots} slots{words}"
 
     def asked(stop: Stop) -> None:
+        if lock is not None and not stop.now:
+            # Who asks for a background worker from here on gets the next one; on a full disk
+            # nobody learns of it, and it stops all the same.
+            with suppress(YaokiError):
+                lock.ready(slots=slots, tags=list(app.tags(tags)), stopping=True)
         tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None

@@ -101,9 +101,10 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 def forms_of(secrets: Iterable[str]) -> tuple[str, ...]:
     """Every way in which these values are written; the longest first, for one may hold another.
 
-    A value too short to be a secret has none.
+    A value too short to be a secret has none.  White space around one is seldom told with it.
     """
-    worth = (value for value in secrets if len(value) >= VALUE_CHARS_MIN and value not in MARK)
+    values = (form for value in secrets for form in (value, value.strip()))
+    worth = (value for value in values if len(value) >= VALUE_CHARS_MIN and value not in MARK)
     return _longest_first(form for value in worth for form in _forms(value))
 
 
@@ -115,6 +116,15 @@ def _forms(value: str) -> Iterator[str]:
         yield _quoted(value, kept)
     yield _quoted(value, _UNRESERVED).replace("%20", "+")
     yield from _in_markup(value)
+    yield from _in_python(value)
+
+
+def _in_python(value: str) -> Iterator[str]:
+    """As a program in Python shows a text or bytes; which quote it takes depends on the value."""
+    raw = value.encode("utf-8", "surrogatepass")
+    for shown in (repr(value)[1:-1], ascii(value)[1:-1], repr(raw)[2:-1]):
+        yield shown
+        yield shown.replace("\\'", "'")
 
 
 def _in_markup(value: str) -> Iterator[str]:

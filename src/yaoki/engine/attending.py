@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from yaoki.core.display import one_line, plain
 from yaoki.core.model import (
     Task,
 )
+from yaoki.core.redact import mask, secret_values
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.stage_settings import Settings
 from yaoki.ports import (
@@ -20,6 +23,7 @@ from yaoki.ports import (
 
 POLL = timedelta(milliseconds=5)
 POLL_MAX = timedelta(milliseconds=250)
+TAIL_BYTES = 4096
 
 
 class Attending:
@@ -39,8 +43,18 @@ class Attending:
                 if self._processes.look(started.parent).phase in {"running", "gone"}:
                     self._processes.end(started.parent, "cancel")
 
-    def run_to_end(self, folder: Path, argv: tuple[str, ...], cwd: Path, hold: Hold) -> Look:
-        """A command of ours; an earlier try that a crash cut off is ended first."""
+    def run_to_end(
+        self,
+        folder: Path,
+        argv: tuple[str, ...],
+        cwd: Path,
+        hold: Hold,
+        handed: Sequence[str],
+    ) -> tuple[Path, Look]:
+        """A command of ours; an earlier try that a crash cut off is ended first.
+
+        Returns the folder of this try.  What agents are `handed` is not to stay in its logs.
+        """
         folder = self._unused(folder)
         launch = Launch(
             argv=argv,
@@ -48,9 +62,17 @@ class Attending:
             env={**self._settings.environment, **hold.environment},
             deadline=self._settings.setup_timeout,
             lease=self._settings.lease,
+            secrets=secret_values(self._settings.environ, handed),
         )
         self._processes.start(folder, launch)
-        return self.wait(folder, hold, lambda: "")
+        return folder, self.wait(folder, hold, lambda: "")
+
+    def last_words(self, folder: Path, handed: Sequence[str]) -> str:
+        """The last line that a command said, its complaints before all else."""
+        texts = (_tail(folder / name) for name in ("err.log", "out.log"))
+        lines = [line for text in texts for line in plain(text).splitlines()[-1:]]
+        secrets = secret_values(self._settings.environ, handed)
+        return mask(one_line(lines[0]), secrets) if lines else ""
 
     def _unused(self, folder: Path) -> Path:
         for n in range(1, 1000):
@@ -80,6 +102,15 @@ class Attending:
             self._processes.renew(folder)
             self._clock.sleep(pause)
         raise AssertionError("the pauses never end")
+
+
+def _tail(log: Path) -> str:
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
+            return stream.read(TAIL_BYTES).decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _pauses() -> Iterator[timedelta]:

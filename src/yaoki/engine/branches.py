@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yaoki.core.model import Run, TaskKind
-from yaoki.engine.forged import refuse_forged
-from yaoki.errors import BranchStrayed, NotNow
+from yaoki.engine.forged import accept, refuse_forged
+from yaoki.errors import BranchStrayed, NotNow, WorkspaceError
 from yaoki.ports import Row, Store, Workspace
 
 # How the reason of such a pause begins.
@@ -14,9 +14,9 @@ BRANCH = "branch: "
 BACK = "put it back"
 
 
-def ask(store: Store, run: Run, strayed: BranchStrayed) -> None:
-    """Nothing of the run is claimed, so nothing lands, until a person has put its branch back."""
-    store.pause(run.id, f"{BRANCH}{strayed.sentence}; {BACK}: {strayed.hint}")
+def _way(strayed: BranchStrayed) -> str:
+    """A command puts it back; anything else says for itself what it is."""
+    return f"{BACK}: {strayed.hint}" if strayed.hint.startswith("git ") else strayed.hint
 
 
 def landed_on(rows: Sequence[Row]) -> list[Row]:
@@ -33,23 +33,46 @@ class Guard:
 
     def look(self, run: Run) -> None:
         """At the beginning of a life, and before a run is called done."""
-        try:
-            self._refuse(run)
-        except BranchStrayed as strayed:
-            ask(self._store, run, strayed)
-
-    def refuse(self, run: Run) -> None:
-        """A person says go: only once the branch is back, also where nothing has landed yet."""
-        try:
-            self._workspace.refuse_strayed(run)
-            self._refuse(run)
-        except BranchStrayed as strayed:
-            raise NotNow(strayed.sentence, hint=f"{BACK}: {strayed.hint}") from strayed
-
-    def _refuse(self, run: Run) -> None:
         rows = landed_on(self._store.rows(run.id))
+        try:
+            if rows:
+                self._refuse(run, rows)
+        except BranchStrayed as strayed:
+            self._ask(run, strayed)
+
+    def ask(self, run: Run, strayed: BranchStrayed) -> None:
+        """Somebody at work met it, who knows only what he has seen: the store says what else the
+        branch must hold, and so where it has to go back to.
+        """
+        try:
+            self._refuse(run, landed_on(self._store.rows(run.id)))
+        except BranchStrayed as whole:
+            strayed = whole
+        except WorkspaceError as failed:
+            # What was met is asked about all the same.
+            self._store.note(run.id, "WARNING", {"message": failed.sentence})
+        self._ask(run, strayed)
+
+    def _ask(self, run: Run, strayed: BranchStrayed) -> None:
+        """Nothing of the run is claimed, so nothing lands, until a person has put it back."""
+        self._store.pause(run.id, f"{BRANCH}{strayed.sentence}; {_way(strayed)}")
+
+    def refuse(self, run: Run, otherwise: str = "") -> None:
+        """A person says go, or ships it: only once the branch is back, also where nothing has
+        landed yet.  `otherwise` is what else may be done.
+        """
+        try:
+            self._refuse(run, landed_on(self._store.rows(run.id)))
+        except BranchStrayed as strayed:
+            ways = "; ".join(filter(None, (_way(strayed), otherwise)))
+            raise NotNow(strayed.sentence, hint=ways) from strayed
+
+    def accept(self, run: Run, commit: str) -> None:
+        """A person takes a step that no task landed as it is; the store remembers."""
+        accept(self._store, self._workspace, run, commit)
+
+    def _refuse(self, run: Run, rows: Sequence[Row]) -> None:
         # Who landed nothing of his own stands at what he found there, whoever put it there.
         landed = [row.landed for row in rows if row.landed != row.onto]
-        if rows:
-            self._workspace.refuse_strayed(run, landed)
-            refuse_forged(self._store, self._workspace, run)
+        self._workspace.refuse_strayed(run, landed)
+        refuse_forged(self._store, self._workspace, run)

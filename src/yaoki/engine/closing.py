@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from yaoki.core.model import Run, RunId, State
-from yaoki.core.status import Status, Tally, required_done, status
-from yaoki.engine.branches import Guard, ask
+from yaoki.core.status import Status, Tally, status
+from yaoki.engine.branches import Guard
 from yaoki.engine.iterating import Iterating
 from yaoki.engine.proofs import Proofs
 from yaoki.engine.recovering import Recovering
@@ -53,8 +53,11 @@ class Closing:
         return self._store.resting(run_id)
 
     def _strayed(self, run: Run) -> bool:
-        """Nothing is called done that its branch does not hold; looked at once, at the end."""
-        if run.summed_at is not None or not required_done(self._store.tally(run.id)):
+        """Nothing is called done, or shipped of a run that was cut short, that its branch does not
+        hold or should not; looked at once, at the end.
+        """
+        ends = status(self._store.tally(run.id), resting=True)
+        if run.summed_at is not None or ends is Status.ESCALATED:
             return False
         self._guard.look(run)
         return bool(self._store.run(run.id).paused)
@@ -79,7 +82,7 @@ class Closing:
             # Another worker may have gone on meanwhile, which leaves a step nothing to do.
             return any(settle(run) or not self._store.resting(run.id) for settle in steps)
         except BranchStrayed as strayed:
-            ask(self._store, run, strayed)
+            self._guard.ask(run, strayed)
             return True
 
     def _sum_up(self, run: Run) -> None:

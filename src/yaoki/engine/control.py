@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from yaoki.core.display import sound
@@ -28,7 +28,7 @@ from yaoki.core.model import (
 from yaoki.core.status import Status, stands_at
 from yaoki.engine.branches import BRANCH, Guard, landed_on
 from yaoki.engine.leftovers import Leftovers
-from yaoki.errors import NotNow, RemoteAway, RepositoryUnfit, Unknown, WorkspaceError
+from yaoki.errors import GitFailed, NotNow, RemoteAway, RepositoryUnfit, Unknown, WorkspaceError
 from yaoki.ports import Clock, Merged, Row, Store, Workspace
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
@@ -286,8 +286,15 @@ class Control:
 
     # -------------------------------------------------------------- pauses
 
-    def go(self, run: Run, words: str = "") -> Run:
-        """A person's yes to a paused run; of a budget, as much again is granted."""
+    def go(self, run: Run, words: str = "", accept: str = "") -> Run:
+        """A person's yes to a paused run; of a budget, as much again is granted.
+
+        `accept` names a commit of its branch that no task landed and that may stay all the same.
+        """
+        if accept:
+            self._guard.accept(run, accept)
+            if not run.paused:
+                return run
         if run.paused.startswith(BRANCH):
             self._guard.refuse(run)
         return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX])
@@ -306,8 +313,10 @@ class Control:
             )
         rows = self._store.rows(run.id)
         lost = self._workspace.lacks(run, [row.landed for row in landed_on(rows)])
+        if lost or not self._taken(run, into):
+            by_hand = f"git switch {run.base_branch} && git merge {run.branch}"
+            self._guard.refuse(run, "" if lost else f"or take it as it is: {by_hand}")
         if lost:
-            self._guard.refuse(run)
             names = ", ".join(row.name for row in rows if row.landed in lost)
             raise NotNow(
                 f"{run.branch} no longer holds what landed: {names}",
@@ -321,8 +330,18 @@ class Control:
             )
         result = self._workspace.merge(run, into=into, force_ref=force_ref)
         data = {"branch": result.branch, "commit": result.commit, "how": result.how}
-        self._store.update_run(run.id, "RUN_MERGED", data, merged=result.commit)
+        # Of a run that goes on more is to come: its branch is not yet the user's.
+        over = {"merged": result.commit} if stands in {Status.DONE, Status.CANCELLED} else {}
+        self._store.update_run(run.id, "RUN_MERGED", data, **over)
         return result
+
+    def _taken(self, run: Run, into: str) -> bool:
+        """Did a person merge all of it by hand?  Who did knows what it holds."""
+        try:
+            rest = replace(run, base=f"refs/heads/{into or run.base_branch}")
+            return not self._workspace.landings(rest)
+        except GitFailed:
+            return False
 
     # -------------------------------------------------------------- going on
 

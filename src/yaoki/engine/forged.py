@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from yaoki.core.events import Judged, Undone, Unlanded
 from yaoki.core.model import Run, Stage, State
-from yaoki.errors import BranchStrayed
+from yaoki.errors import BranchStrayed, NotNow
 from yaoki.ports import Entry, LandedStep, Row, Store, Workspace
 
 PAGE = 1000
 REPAIRED = "RECONCILED"
+FOREIGN = "foreign step"
 
 
 def refuse_forged(store: Store, workspace: Workspace, run: Run) -> None:
@@ -23,20 +24,41 @@ def refuse_forged(store: Store, workspace: Workspace, run: Run) -> None:
 
     The branch is read first: what lands in between is proven by then, and known.
     """
-    if run.merged:
-        return  # the branch is the user's now, who may have deleted it
+    if run.merged and workspace.lacks(run, [run.base]):
+        return  # it was the user's, who has deleted it
     steps = workspace.landings(run)
+    known, strange = _looked(store, run, steps)
+    if strange:
+        raise _refusal(workspace, run, steps, strange[0], known)
+
+
+def accept(store: Store, workspace: Workspace, run: Run, commit: str) -> None:
+    """Write down that a person takes this step as it is; what is not strange needs no yes."""
+    _, strange = _looked(store, run, workspace.landings(run))
+    if commit not in {step.commit for step in strange}:
+        named = strange[0].commit if strange else ""
+        raise NotNow(
+            f"{run.branch} holds no step {commit[:12]} that is to be accepted",
+            hint=f"yaoki answer {run.id} go" + (f" --accept {named}" if named else ""),
+        )
+    repair = {"mismatch": FOREIGN, "commit": commit, "repair": "accepted by a person"}
+    store.note(run.id, REPAIRED, repair)
+
+
+def _looked(
+    store: Store, run: Run, steps: Sequence[LandedStep]
+) -> tuple[set[str], list[LandedStep]]:
+    """What the store knows, and the steps that it does not."""
     rows = store.rows(run.id)
     known = _known(store, rows)
     if all(step.commit in known for step in steps):
-        return
+        return known, []
     past = _past(store, run)
     known |= past.made
     # Whoever takes work back moves the branch first, and may have been killed then.
     undone = known if past.undid or any(row.undo_wanted for row in rows) else set()
     strange = [step for step in steps if not (step.commit in known or step.undoes in undone)]
-    if strange and not past.repaired:
-        raise _refusal(run, steps, strange[0], known)
+    return known, [] if past.repaired else strange
 
 
 def _known(store: Store, rows: Sequence[Row]) -> set[str]:
@@ -71,6 +93,8 @@ class _Past:
                 self.undid = True
             case event if event == REPAIRED and data.get("mismatch") == "corrupt store":
                 self.repaired = True
+            case event if event == REPAIRED and data.get("mismatch") == FOREIGN:
+                self.made.add(str(data["commit"]))
 
 
 def _past(store: Store, run: Run) -> _Past:
@@ -84,15 +108,20 @@ def _past(store: Store, run: Run) -> _Past:
 
 
 def _refusal(
-    run: Run, steps: Sequence[LandedStep], strange: LandedStep, known: set[str]
+    workspace: Workspace,
+    run: Run,
+    steps: Sequence[LandedStep],
+    strange: LandedStep,
+    known: set[str],
 ) -> BranchStrayed:
     at = [step.commit for step in steps].index(strange.commit)
     before = steps[at - 1].commit if at else run.base
     words = f"{run.branch} holds {strange.commit[:12]}, which no task of the run landed"
     upon = sum(step.commit in known for step in steps[at + 1 :])
     if not upon:
-        refs = (f"refs/heads/{run.branch}", f"refs/yaoki/runs/{run.id}")
-        return BranchStrayed(words, hint=" && ".join(f"git update-ref {r} {before}" for r in refs))
+        return BranchStrayed(words, hint=workspace.way_back(run, before))
     stand = f"{upon} landing{' stands' if upon == 1 else 's stand'} on it"
-    by_hand = f"look, then merge by hand: git switch {run.base_branch} && git merge {run.branch}"
-    return BranchStrayed(f"{words}; {stand}", hint=f"git show {strange.commit}, {by_hand}")
+    take = f"if it may stay: yaoki answer {run.id} go --accept {strange.commit}"
+    leave = f"if not: yaoki cancel {run.id}"
+    hint = f"look: git show {strange.commit}; {take}; {leave}"
+    return BranchStrayed(f"{words}; {stand}", hint=hint)

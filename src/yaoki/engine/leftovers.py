@@ -20,7 +20,7 @@ PAGE = 1000
 
 
 class Leftovers:
-    """`host` is this clone of this machine; `end` ends what still runs of an attempt here."""
+    """`host` is this machine and its clone; `end` ends what still runs of an attempt here."""
 
     def __init__(
         self,
@@ -79,7 +79,13 @@ class Leftovers:
         return at_work and self._foreign(task)
 
     def _foreign(self, task: Task) -> bool:
-        return bool(self._host and task.work.host) and task.work.host != self._host
+        """Does its newest attempt have its worktree in another place than here?
+
+        The host name says nothing of it: two containers may share a clone, and a machine is
+        renamed.  Without a remote all work in one clone, so a worktree found here is the task's.
+        """
+        here, there = _clone(self._host), _clone(task.work.host)
+        return bool(here and there) and here != there
 
     def _remove(self, tasks: list[Task]) -> list[str]:
         swept: dict[RunId, list[str]] = {}
@@ -126,6 +132,11 @@ class Leftovers:
         while page := self._store.journal(task_id=task.id, after=after, limit=PAGE):
             after = page[-1].seq
             began = [e for e in page if e.event == "ATTEMPT_STARTED"]
-            mine = [e.attempt for e in began if e.data.get("host") == self._host]
+            mine = [e.attempt for e in began if _clone(e.data.get("host")) == _clone(self._host)]
             attempt = mine[-1] if mine else attempt
         return replace(task, attempt=attempt or task.attempt, work=Work())
+
+
+def _clone(host: object) -> str:
+    """Whose worktrees lie together; empty where there is no remote."""
+    return str(host).partition(":")[2]

@@ -20,6 +20,7 @@ from yaoki.core.reports import (
 )
 from yaoki.engine.attending import Attending
 from yaoki.engine.hold import Hold
+from yaoki.engine.proving import handed
 from yaoki.engine.resources import PAUSE, Resources
 from yaoki.engine.stage_settings import Room, Settings
 from yaoki.errors import WorkspaceError
@@ -61,7 +62,7 @@ class Readying:
             words = f"the re-run was to start on {run.branch}, not at {place.base[:12]}"
             return Faulted(words, transient=True)
         if place.fresh or not self._is_set_up(task, place.worktree):
-            fault = self.set_up(task, attempt, place.worktree, hold)
+            fault = self.set_up(run, task, attempt, place.worktree, hold)
             if fault is not None:
                 return fault
         untouched = place.fresh and not task.spec.setup
@@ -114,16 +115,20 @@ class Readying:
         mark = self._ready_mark(task)
         return mark.is_file() and mark.read_text() == _identity(worktree)
 
-    def set_up(self, task: Task, attempt: int, worktree: Path, hold: Hold) -> Faulted | None:
+    def set_up(
+        self, run: Run, task: Task, attempt: int, worktree: Path, hold: Hold
+    ) -> Faulted | None:
+        given = handed(run, task)
         for n, argv in enumerate(task.spec.setup, start=1):
             folder = self._attending.folder(task, attempt) / f"setup-{n}"
-            look = self._attending.run_to_end(folder, argv, worktree, hold)
+            folder, look = self._attending.run_to_end(folder, argv, worktree, hold, given)
             if look.start_error or look.code in {126, 127}:
                 words = f"set-up command {argv[0]!r} cannot run: {look.start_error or look.code}"
                 return Faulted(words, transient=False, code="RESOURCE_NOT_FOUND")
             if look.code != 0:
+                said = self._attending.last_words(folder, given)
                 words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
-                return Faulted(words, transient=True)
+                return Faulted(f"{words}: {said}" if said else words, transient=True)
         if task.spec.setup:
             write_atomically(self._ready_mark(task), _identity(worktree).encode())
         return None

@@ -25,6 +25,8 @@ class Settings:
     hang_warning: timedelta = timedelta(minutes=5)
     setup_timeout: timedelta = timedelta(minutes=10)
     environment: Mapping[str, str] = field(default_factory=dict)
+    # All that the worker itself knows: secrets in it are masked, and nobody is given it.
+    environ: Mapping[str, str] = field(default_factory=dict)
     # What every agent is told besides who it is.
     agent_environment: Mapping[str, str] = field(default_factory=dict)
 

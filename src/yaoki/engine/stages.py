@@ -122,7 +122,7 @@ class Stages:
         # Of a branch that somebody else moved: what is proven on it is not what was landed.
         self._workspace.refuse_strayed(run)
         if self._workspace.rebuild(task):
-            fault = self._readying.set_up(task, task.attempt, Path(task.work.worktree), hold)
+            fault = self._readying.set_up(run, task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:
                 return fault
         candidate = self._workspace.candidate(run, task)

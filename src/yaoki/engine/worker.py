@@ -15,7 +15,7 @@ from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.core.turns import CONTENDING, Contender, gives_way, waits
-from yaoki.engine.branches import ask
+from yaoki.engine.branches import Guard
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
 from yaoki.engine.stages import Stages
@@ -46,6 +46,7 @@ class Worker:
         self,
         store: Store,
         stages: Stages,
+        guard: Guard,
         clock: Clock,
         *,
         holder: str,
@@ -58,6 +59,7 @@ class Worker:
     ) -> None:
         self._store = store
         self._stages = stages
+        self._guard = guard
         self._clock = clock
         self._holder = holder
         self._host = host
@@ -145,7 +147,7 @@ class Worker:
         except (RemoteAway, DiskFull) as away:
             return Declined(_told(away), AWAY)
         except BranchStrayed as strayed:
-            ask(self._store, run, strayed)
+            self._guard.ask(run, strayed)
             return Declined(strayed.sentence, AT_ONCE)
         except GitFailed as failed:
             return Faulted(_told(failed), transient=failed.transient)

@@ -61,7 +61,7 @@ class Working:
 
     def work(self, run: Run, task: Task, hold: Hold) -> Report:
         if task.take_over:
-            return self._kept(run, task, AgentExit(code=0))
+            return self._kept(run, task, AgentExit(code=0), hold)
         if task.spec.fill is not None and task.agent is None:
             return Worked(AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree)
         folder = self._attending.folder(task, task.attempt)
@@ -84,7 +84,7 @@ class Working:
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
         look = self._attending.wait(folder, hold, lambda: self._idles(agent, folder))
-        return self._after(run, task, folder, look, agent)
+        return self._after(run, task, folder, look, agent, hold)
 
     def _start(self, run: Run, task: Task, folder: Path, hold: Hold) -> None:
         assert task.agent is not None, f"{task.id} has no agent"
@@ -145,7 +145,9 @@ class Working:
             return "question"
         return "waiting" if agent.waits(folder) > self._settings.agent_wait else ""
 
-    def _after(self, run: Run, task: Task, folder: Path, look: Look, agent: Agent) -> Report:
+    def _after(
+        self, run: Run, task: Task, folder: Path, look: Look, agent: Agent, hold: Hold
+    ) -> Report:
         """Whatever happened, everything the agent left is committed and kept."""
         if look.phase != "exited":
             self._processes.end(folder, "stop")
@@ -154,12 +156,14 @@ class Working:
         exit_ = agent.read(folder, look)
         if look.ended_by == "output":
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
-        return self._kept(run, task, exit_)
+        return self._kept(run, task, exit_, hold)
 
-    def _kept(self, run: Run, task: Task, exit_: AgentExit) -> Worked:
+    def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: Hold) -> Worked:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
         tampered, disturbed = self._differing(task)
         kept = self._workspace.keep(run, task)
+        for words in kept.warnings:
+            hold.note("WARNING", {"message": words})
         return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed)
 
     def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:

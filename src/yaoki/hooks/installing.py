@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -163,7 +165,9 @@ def _unfit(file: Path, words: str) -> NotNow:
 
 def _text(file: Path) -> str | None:
     try:
-        with file.open("rb") as stream:
+        with open(file, "rb", opener=_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise _unfit(file, "is no plain file")
             raw = stream.read(BYTES_MAX + 1)
     except FileNotFoundError:
         return None
@@ -177,6 +181,11 @@ def _text(file: Path) -> str | None:
         raise _unfit(file, f"is not UTF-8: byte {error.start}") from error
     _parsed(text, file)
     return text
+
+
+def _at_once(name: str, flags: int) -> int:
+    """Opens without waiting: a pipe would hold us up until somebody writes."""
+    return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _write(file: Path, text: str) -> None:

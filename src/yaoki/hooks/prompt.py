@@ -36,7 +36,7 @@ def prompt(call: Call, choice: str, words: str) -> Reply:
 
 def _answered(desk: Desk, choice: Choice, words: str) -> Answer:
     """Words for yaoki do not reach the agent, unless they are for it as well."""
-    if not desk.session.asked:
+    if not desk.session.answerable(choice):
         return nothing("nobody asked; nothing is changed")
     desk.record(lambda session, phase: after_answer(session, phase, choice, words))
     return _due(desk) if choice is Choice.GO_ON else taken(FOLLOWS[choice.value])

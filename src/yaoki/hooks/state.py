@@ -80,6 +80,14 @@ class Session:
     stance: Choice | None = None
     proven: bool = False
 
+    def answerable(self, choice: Choice) -> bool:
+        return self.asked or (choice is not Choice.GO_ON and self.stance is not choice)
+
+    @property
+    def held(self) -> bool:
+        """A stop of it was sent back, and nobody has said anything since."""
+        return self.count > 0 and self.stance is None
+
     @property
     def to_inject(self) -> Kept | None:
         """The reason that the next prompt brings along; a person who is asked comes first."""
@@ -200,7 +208,8 @@ def after_proven(session: Session, phase: Phase) -> Iterator[tuple[str, Mapping[
 def after_answer(
     session: Session, phase: Phase, choice: Choice, words: str
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if session.asked:
+    """Going on answers a question; to leave, nobody has to be asked first."""
+    if session.answerable(choice):
         yield PERSON_ANSWERED, {"number": phase.number, "choice": choice.value, "words": words}
 
 

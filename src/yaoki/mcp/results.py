@@ -16,8 +16,9 @@ from yaoki.agents.result import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_
 from yaoki.core.display import sound
 from yaoki.core.events import Event, Note
 from yaoki.core.redact import mask, secret_values
-from yaoki.errors import OverLimit
+from yaoki.errors import OverLimit, Unknown
 from yaoki.mcp.caller import Caller, Refusal, amend, refusal
+from yaoki.mcp.secrets import secrets_of
 from yaoki.system import write_atomically
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def defect(said: Said) -> str:
 
 def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Task:
     """Keep it, once.  The same again is ignored by name; another one takes its place."""
-    told = _told(caller, said, environ)
+    told = _told(caller, said, _secrets(app, caller, environ))
     ignored: list[bool] = []
 
     def then(entries: Sequence[Entry]) -> Sequence[Event]:
@@ -85,24 +86,32 @@ def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Ta
     return task
 
 
-def _told(caller: Caller, said: Said, environ: Mapping[str, str]) -> dict[str, Any]:
+def _secrets(app: App, caller: Caller, environ: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        task = app.store.task(caller.task_id)
+    except Unknown:  # refused by name, in the journal, where it is amended
+        return secret_values(environ)
+    return secrets_of(app.store.run(task.run_id), task, environ)
+
+
+def _told(caller: Caller, said: Said, secrets: tuple[str, ...]) -> dict[str, Any]:
     """Bounded and without secrets, as it is journalled and left in the file."""
     safe = not said.partial_changes if said.retry_safe is None else said.retry_safe
     whole = replace(
         said,
-        summary=_clean("the summary", said.summary, environ),
-        question=_clean("the question", said.question, environ),
+        summary=_clean("the summary", said.summary, secrets),
+        question=_clean("the question", said.question, secrets),
         retry_safe=safe,
     )
     kept = {key: value for key, value in asdict(whole).items() if value not in ("", None)}
     return {**kept, "epoch": caller.epoch}
 
 
-def _clean(what: str, text: str, environ: Mapping[str, str]) -> str:
+def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
     if len(text) > TEXT_MAX:
         raise OverLimit(what, len(text), TEXT_MAX, hint="say it shorter, in characters")
     words = sound(text.replace("\0", ""))
-    return mask(words.strip(), secret_values(environ))
+    return mask(words.strip(), secrets)
 
 
 def _left(file: Path, told: Mapping[str, Any]) -> bool:

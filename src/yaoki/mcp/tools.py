@@ -10,10 +10,12 @@ from yaoki.cli.door import look
 from yaoki.cli.plans import read_plan
 from yaoki.cli.render import foremost
 from yaoki.cli.why import TRIES_SHOWN, explained
+from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.mcp import arguments as of
 from yaoki.mcp.desk import Desk, as_file, tasks_in
 from yaoki.mcp.results import Said, defect, note
+from yaoki.mcp.secrets import confided, plan_safely, told_safely
 from yaoki.views import SCHEMA, explanation_document, status_document
 
 if TYPE_CHECKING:
@@ -84,13 +86,15 @@ def submit(desk: Desk, given: of.OfSubmit) -> Document:
         return _submitted(desk, given.plan)
     with desk.opened("submit") as app:
         run = desk.run(app, given.run)
-        answer = tasks_in(app, run, given.tasks)
+        answer = told_safely(tasks_in(app, run, given.tasks), confided(app, desk.environ))
         return _grown(app, run, app.growth.fill(run, given.phase, answer.specs))
 
 
 def _submitted(desk: Desk, plan: Mapping[str, Any]) -> Document:
-    with desk.opened("submit", create=True) as app, as_file(plan, "plan.json") as file:
-        run = app.submit(read_plan(app, file), approved=False)
+    with desk.opened("submit", create=True) as app:
+        safe = plan_safely(plan, confided(app, desk.environ))
+        with as_file(safe, "plan.json") as file:
+            run = app.submit(read_plan(app, file), approved=False)
         # Its commands are an agent's: a person reads them before any of them runs.
         app.store.pause(run.id, APPROVAL)
     return {
@@ -105,7 +109,7 @@ def extend(desk: Desk, given: of.OfExtend) -> Document:
     """Add tasks to the run; one with `replaces` takes the place of a failed one. All or nothing."""
     with desk.opened("extend") as app:
         run = desk.run(app, given.run)
-        answer = tasks_in(app, run, given.tasks)
+        answer = told_safely(tasks_in(app, run, given.tasks), confided(app, desk.environ))
         return _grown(app, run, app.growth.extend(run, answer.specs, answer.replaces))
 
 
@@ -115,7 +119,8 @@ def add_retry_task(desk: Desk, given: of.OfAddRetryTask) -> Document:
         run = desk.run(app, given.run)
         task = app.store.task(app.control.find_task(given.task, run.id))
         desk.run(app, task.run_id)
-        return _grown(app, app.store.run(task.run_id), app.growth.add_retry(task, given.goal))
+        goal = mask_values(given.goal, confided(app, desk.environ))
+        return _grown(app, app.store.run(task.run_id), app.growth.add_retry(task, goal))
 
 
 def complete(desk: Desk, given: of.OfComplete) -> Document:

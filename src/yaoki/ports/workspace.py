@@ -28,11 +28,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Everything an attempt left, committed on the task's branch and kept under a private ref."""
+    """Everything an attempt left, committed on the task's branch and kept under a private ref.
+
+    `warnings` are sentences about what nobody but this repository has.
+    """
 
     head: str
     tree: str
     changed: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,9 @@ class Workspace(Protocol):
         """Raise `BranchStrayed`, with the way back as its hint, unless the run branch is where
         yaoki put it and holds all of `landed`.
         """
+
+    def way_back(self, run: Run, commit: str) -> str:
+        """The command by which a person puts the run branch there; what it holds is kept."""
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has.

@@ -22,6 +22,7 @@ from yaoki.system.commands import run
 
 PROGRAM = "bwrap"
 UNAVAILABLE = "SANDBOX_UNAVAILABLE"
+LINKED = "FOLDER_LINKED"
 PROBE = timedelta(seconds=20)
 # Empty inside, but for what is named: a socket found here would lead out of the sandbox.
 SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
@@ -75,6 +76,7 @@ class Sandbox:
         """
         if isinstance(launch, Inside):
             return launch
+        refuse_links(folder)
         found = self._found()
         for place in own:
             place.mkdir(parents=True, exist_ok=True)
@@ -115,6 +117,7 @@ class SandboxedProcesses:
         self._processes, self._sandbox = processes, sandbox
 
     def start(self, folder: Path, launch: Launch) -> None:
+        refuse_links(folder)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._processes.start(folder, self._sandbox.around(launch, folder))
 
@@ -126,6 +129,21 @@ class SandboxedProcesses:
 
     def end(self, folder: Path, why: str) -> Look:
         return self._processes.end(folder, why)
+
+
+def refuse_links(folder: Path) -> None:
+    """`Fault` if a link leads to the folder of a command: whoever put it there chose its target.
+
+    An agent writes in the folder of its attempt, and those of the checks stand in one below it.
+    """
+    for place in (folder, folder.parent):
+        if place.is_symlink():
+            raise Fault(
+                f"{place} is a link, and yaoki made none there",
+                transient=False,
+                code=LINKED,
+                hint=f"see who put it there: ls -l {place}",
+            )
 
 
 def _unavailable(why: str) -> Fault:

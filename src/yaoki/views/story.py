@@ -10,6 +10,8 @@ from yaoki.ports import Entry
 
 Data = Mapping[str, Any]
 MESSAGE_CHARS = 160
+# It may name a command to type, which must not be cut.
+WARNING_CHARS = 1000
 
 
 def told(entry: Entry) -> str:
@@ -112,7 +114,7 @@ def _merged(data: Data) -> str:
 
 
 def _message(data: Data) -> str:
-    return f"warning: {one_line(str(data.get('message', '')), MESSAGE_CHARS)}"
+    return f"warning: {one_line(str(data.get('message', '')), WARNING_CHARS)}"
 
 
 def _noted(data: Data) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,15 +15,20 @@ SCHEMA = 1
 TASKS_SHOWN = 5
 
 
-def lacking(row: Row, live: Sequence[Seen], now: datetime | None = None) -> str:
+def lacking(
+    row: Row,
+    live: Sequence[Seen],
+    now: datetime | None = None,
+    keeps_s: Callable[[str], float] = lambda _: 0.0,
+) -> str:
     """Why none of these workers takes a task that could start; empty when one may.
 
-    With `now` the row is as it stands at this instant, so its lease tells whether anybody is at it.
+    With `now` the row is as it stands at this instant, so its lease tells whether anybody is at it;
+    `keeps_s` says how long a silent holder keeps its task because it is known to live.
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:
-        silent = (now - until).total_seconds()
-        return f"its worker was not heard of for {silent:.0f} s; the next one takes it over"
+        return _unheard(row.holder, (now - until).total_seconds(), keeps_s(row.holder))
     if row.state is not State.WAITING or row.open_needs or row.held:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
@@ -36,6 +41,16 @@ def lacking(row: Row, live: Sequence[Seen], now: datetime | None = None) -> str:
     if waits and all(waits) and row.stage == Stage.PREPARE:
         return f"waits: {waits[0]}"
     return ""
+
+
+def _unheard(holder: str, silent_s: float, keeps_s: float) -> str:
+    if silent_s >= keeps_s:
+        return f"its worker was not heard of for {silent_s:.0f} s; the next one takes it over"
+    pid = holder.split(":")[1]
+    return (
+        f"its worker, process {pid}, lives and was not heard of for {silent_s:.0f} s; unless it "
+        f"is ended or goes on, it keeps the task for {keeps_s - silent_s:.0f} s more"
+    )
 
 
 def _serves(seen: Seen, row: Row) -> bool:

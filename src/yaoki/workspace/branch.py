@@ -33,7 +33,7 @@ class RunBranch:
             if mark and head:
                 return
             if not head and (mark or self._straying.knows(run)):
-                raise self._straying.gone(run, mark).error
+                raise self._saved(run, self._straying.gone(run, mark)).error
             at = head or self._refs.commit(run.base, f"the base {run.base[:12]} of {run.id}")
             moves = [Move(ref, at.sha, "") for ref in (branch_of(run), mark_of(run))]
             wanted = moves[1:] if head else self._refs.begun(run.id) or moves
@@ -45,8 +45,13 @@ class RunBranch:
         """The head of the branch, which must be there, and its mark if it has one."""
         head, mark = self._refs.commits(branch_of(run), mark_of(run))
         if head is None:
-            raise self._straying.gone(run, mark).error
+            raise self._saved(run, self._straying.gone(run, mark)).error
         return head, mark
+
+    def _saved(self, run: Run, found: Strayed) -> Strayed:
+        """Whoever is told of the way back finds what it leads to."""
+        self._straying.save(run, found)
+        return found
 
     def head(self, run: Run) -> Commit:
         return self.both(run)[0]
@@ -74,7 +79,7 @@ class RunBranch:
         ahead = mark is None or old in mark.parents[:1] or self._refs.contains(mark.sha, new)
         if not ahead or self._straying.forgets(run, new):
             found = self._straying.look(run, head, mark)
-            raise (found or self._straying.lacking(run, head, mark)).error
+            raise self._saved(run, found or self._straying.lacking(run, head, mark)).error
         return True
 
     def intact(self, run: Run, landed: Sequence[str] = ()) -> str:
@@ -102,9 +107,7 @@ class RunBranch:
                 break
             seen = (mark, head)
             self._clock.sleep(STEADY)
-        if found is not None:
-            self._straying.save(run, found)
-        return found
+        return found and self._saved(run, found)
 
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the branch does not hold; one that is gone holds none."""
@@ -112,8 +115,15 @@ class RunBranch:
         return self._straying.beyond(commits, head) if head else tuple(commits)
 
     def strayed(self, run: Run, head: Commit, mark: Commit | None) -> Strayed | None:
-        """What somebody else put on the branch, or took from it."""
-        return self._straying.differing(run, head, mark)
+        """What somebody else put on the branch, or took from it; a landing that was cut off after
+        its mark is neither.
+        """
+        found = self._straying.look(run, head, mark)
+        return found and self._saved(run, found)
+
+    def way_back(self, run: Run, commit: str) -> str:
+        """The command that puts the branch there; what it holds now gets a branch of its own."""
+        return self._straying.way_back(run, *self.both(run), commit)
 
 
 __all__ = ["RACES_MAX", "BranchStrayed", "RunBranch", "Strayed"]

@@ -13,10 +13,18 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaoki.errors import GitFailed, WorkspaceError
-from yaoki.workspace.git import Git, Site
+from yaoki.workspace.git import Git, Site, environment, invoke
 
 GITLINK = "160000"
 NESTING_MAX = 8
+BRING = (
+    "fetch",
+    "-q",
+    "--no-tags",
+    "--recurse-submodules=no",
+    "--no-auto-gc",
+    "--no-write-fetch-head",
+)
 FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -35,6 +43,11 @@ class Change:
     def gitlink(self) -> bool:
         """A repository that came to stand where the tree had none."""
         return self.now == GITLINK and self.was != GITLINK
+
+    @property
+    def relinked(self) -> bool:
+        """A submodule that the tree had, at another commit now."""
+        return self.now == self.was == GITLINK
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,27 @@ class Content:
         self._git.run("read-tree", "--empty", at=at)
         self._graft_all(at, present, NESTING_MAX)
         return self._git.text("write-tree", at=at)
+
+    def own_link(self, files: Path, tree: str, path: str) -> str:
+        """The commit a submodule's link points at; empty when one of its remotes has it, as far
+        as the submodule knows, or when it is not checked out.
+        """
+        inside = files / path / ".git"
+        if not inside.exists():
+            return ""
+        commit = self._git.text("rev-parse", "--verify", f"{tree}:{path}")
+        asked = ("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes")
+        env = environment() | {"GIT_DIR": str(inside)}
+        known = invoke(asked, cwd=self._git.common_dir, env=env).out.strip()
+        return "" if known else commit
+
+    def bring(self, files: Path, path: str, commit: str) -> bool:
+        """Have a submodule's commit among our objects, with its whole history: a shallow one
+        cannot give that, and a ref on half of it would break our repository.
+        """
+        self._git.run(*BRING, "--", str(files / path), "HEAD", ok=(0, 1, 128))
+        asked = ("rev-list", "--objects", "--quiet", commit, "--not", "--all")
+        return self._git.run(*asked, ok=(0, 128)).code == 0
 
     def _add(self, at: Site) -> None:
         """Add everything.  Repositories inside become links, which are told from the difference;

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
 from yaoki.system import Completed, SystemClock, run
 from yaoki.workspace.kept import OBJECT_BYTES_MAX, KeptGits, Object
@@ -40,6 +41,15 @@ ENVIRONMENT = {
     # A replaced object would be proven in place of the one that lands.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
+# What git and its own programs need to find settings and to reach other machines.  A filter that
+# an agent planted would read the rest as well.
+NEEDED = (
+    *BASIC,
+    *("LANGUAGE", "TZ", "XDG_*", "LD_LIBRARY_PATH", "LOCALE_ARCHIVE", "DBUS_SESSION_BUS_ADDRESS"),
+    *("SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY"),
+    *("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"),
+    *("no_proxy", "NO_PROXY", "SSL_CERT_*", "CURL_CA_BUNDLE", "NIX_SSL_CERT_FILE", "KRB5*"),
+)
 TIMEOUT = timedelta(minutes=10)
 # Of a kept git: everybody else waits meanwhile.
 ANSWER = timedelta(seconds=30)
@@ -70,9 +80,13 @@ class Site:
 
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The caller's environment without any of its GIT_ variables."""
-    around = os.environ if given is None else given
-    return {k: v for k, v in around.items() if not k.startswith("GIT_")} | ENVIRONMENT
+    """What git needs of the caller's environment, and none of its GIT_ variables."""
+    return allowed(os.environ if given is None else given, NEEDED) | ENVIRONMENT
+
+
+def reaching(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """For a call to a remote: all but GIT_ variables, for a credential helper may need any."""
+    return allowed(os.environ if given is None else given, ("*",)) | ENVIRONMENT
 
 
 def invoke(

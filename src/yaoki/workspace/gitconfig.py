@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
@@ -20,6 +21,7 @@ FILES_MAX = 64
 FOLDERS_MAX = 8
 HOOKS_MAX = 500
 BYTES_MAX = 1 << 20
+LOCK = ".#"
 
 INCLUDE = re.compile(rb"include\.path|includeif\..+\.path", re.DOTALL)
 HOOKS_PATH = re.compile(rb"core\.hookspath")
@@ -51,7 +53,7 @@ def reached(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, by
     waiting = list(files)
     while waiting and len(held) < FILES_MAX:
         file = waiting.pop(0)
-        if file in held or not is_file(file):
+        if file in held or not is_there(file):
             continue
         held[file] = content(file)
         waiting += _included(git, file, held[file], home)
@@ -60,23 +62,28 @@ def reached(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, by
 
 def hook_folders(
     git: Git, held: Mapping[Path, bytes], top: Path, home: Path | None
-) -> tuple[Path, ...]:
-    """Where `core.hooksPath` leads from the checkout; every value counts, for any may hold."""
+) -> dict[Path, Path]:
+    """Where `core.hooksPath` leads from the checkout, as it is named and as it is.
+
+    Every value counts, for any may hold.
+    """
     named = (value for one in held.values() for value in _values(git, one, HOOKS_PATH))
     places = (place for value in named if (place := _place(value, top, home)))
-    return tuple(dict.fromkeys(_plain(place) for place in places))[-FOLDERS_MAX:]
+    found = dict.fromkeys(Path(os.path.normpath(place)) for place in places)
+    return {place: _plain(place) for place in tuple(found)[-FOLDERS_MAX:]}
 
 
 def hooks(folder: Path, moving: Iterable[Path] = ()) -> Iterator[tuple[Path, bytes]]:
     """What may be run there, with its bytes; one that may not be executed is another thing.
 
-    Around what is `moving` everybody works: there only what git itself would start counts.
+    Around what is `moving` everybody works: there only what git itself would start counts.  A
+    link that leads nowhere counts everywhere: what lands later may bring the file.
     """
     around = any(place.is_relative_to(folder) for place in moving)
     for file in _direct(folder) if around else islice(_below(folder), HOOKS_MAX):
         started = os.access(file, os.X_OK)
-        if started or not around:
-            yield file, (b"x" if started else b"-") + content(file)
+        if started or not around or not is_file(file):
+            yield file, (b"x" if started else b"-") + linked(file) + content(file)
 
 
 def content(file: Path) -> bytes:
@@ -85,13 +92,29 @@ def content(file: Path) -> bytes:
     What stands behind the bound could otherwise change unseen.  A refusal is an answer, too.
     """
     try:
-        with file.open("rb") as opened:
-            held, facts = opened.read(BYTES_MAX), os.fstat(opened.fileno())
+        with open(file, "rb", opener=at_once) as opened:
+            facts = os.fstat(opened.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                return b"[no file"
+            held = opened.read(BYTES_MAX)
     except OSError as error:
         return b"[errno %d" % (error.errno or 0)
     if facts.st_size <= BYTES_MAX:
         return held
     return b"[too large %d %d %d\n%b" % (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, held)
+
+
+def at_once(name: str, flags: int) -> int:
+    """Opens without waiting: a pipe would hold us up until somebody writes."""
+    return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def linked(place: Path) -> bytes:
+    """Where a link leads; nothing for what is none.  The same bytes elsewhere are another thing."""
+    try:
+        return b"-> %b\n" % os.fsencode(place.readlink())
+    except OSError:
+        return b""
 
 
 def _included(git: Git, file: Path, held: bytes, home: Path | None) -> Iterator[Path]:
@@ -133,9 +156,17 @@ def is_file(place: Path) -> bool:
         return False
 
 
+def is_there(place: Path) -> bool:
+    """A file, or a link wherever it leads; but for the locks of editors, which lead nowhere."""
+    try:
+        return place.is_file() or (place.is_symlink() and not place.name.startswith(LOCK))
+    except OSError:
+        return False
+
+
 def _direct(folder: Path) -> list[Path]:
     try:
-        return sorted(file for file in folder.iterdir() if is_file(file))
+        return sorted(file for file in folder.iterdir() if _may_start(file))
     except OSError:
         return []
 
@@ -144,4 +175,8 @@ def _below(folder: Path) -> Iterator[Path]:
     """The hooks themselves before what they may call."""
     for place, folders, files in os.walk(folder):
         folders.sort()
-        yield from (file for name in sorted(files) if is_file(file := Path(place, name)))
+        yield from (file for name in sorted(files) if is_there(file := Path(place, name)))
+
+
+def _may_start(file: Path) -> bool:
+    return is_there(file) and not file.is_dir()

@@ -10,7 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.workspace.git import Git, Site
-from yaoki.workspace.gitconfig import content, entries, hook_folders, hooks, reached
+from yaoki.workspace.gitconfig import (
+    content,
+    entries,
+    hook_folders,
+    hooks,
+    is_there,
+    linked,
+    reached,
+)
+from yaoki.workspace.replaced import replaced
 from yaoki.workspace.repository import Repository
 from yaoki.workspace.sessions import session_settings
 
@@ -21,7 +30,10 @@ KNOWN_MAX = 16
 OURS = b"ref: refs/heads/yaoki/"
 CONFIGS = ("config", "config.worktree")
 SYSTEM = Path("/etc/gitconfig")
-SINGLE = ("info/attributes", "info/exclude")
+# What git does with files, and where it finds its settings, its objects and their past.
+COMMON = "commondir"
+SINGLE = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", COMMON)
+FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs", "worktrees")
 
 # What people, and git on their behalf, set while a run goes on, and what starts no program.
 BENIGN = re.compile(
@@ -30,6 +42,7 @@ BENIGN = re.compile(
     rb"|(user|gui|color)\..+",
     re.DOTALL,
 )
+REMOTE = re.compile(rb"remote\..+\.(url|pushurl)", re.DOTALL)
 
 
 def guards(
@@ -37,21 +50,37 @@ def guards(
 ) -> dict[str, str]:
     """Name and hash of each file that is there, so a new or missing one shows as well.
 
-    Config with all that it includes, and the hooks that git runs, wherever they are.  The address
-    of the remote that work is pushed to counts as well, and so do the settings that hold in one
-    worktree alone: `worktree` is git's own folder about it.
+    Config with all that it includes, the hooks that git runs, wherever they are, and what leads
+    git to other settings or objects.  The address of the remote that work is pushed to counts as
+    well, and so do the settings that hold in one worktree alone: `worktree` is git's own folder
+    about it.
     """
     common, home = git.common_dir, _home()
     own = [common / name for name in CONFIGS]
     own += [folder / CONFIGS[-1] for folder in (repository.git_dir, worktree) if folder]
     configs = reached(git, own, home)
-    held = {file: _mattering(git, one, remote) for file, one in configs.items()}
+    held = {file: linked(file) + _mattering(git, one, remote) for file, one in configs.items()}
     settings = {**configs, **reached(git, _personal(home), home)}
-    for folder in hook_folders(git, settings, repository.top, home):
+    for named, folder in hook_folders(git, settings, repository.top, home).items():
         held.update(hooks(folder, (repository.top, common)))
+        held.update({named: os.fsencode(folder)} if named != folder else {})
     held.update(hooks(common / "hooks"))
-    held.update((file, content(file)) for name in SINGLE if (file := common / name).is_file())
+    held.update(_leading(repository, worktree))
+    held.update(replaced(git))
     return {_name(file, common): sha256(one).hexdigest() for file, one in held.items()}
+
+
+def _leading(repository: Repository, worktree: Path | None) -> Iterator[tuple[Path, bytes]]:
+    """What leads git elsewhere: each file that is there, and each folder that is a link."""
+    common = repository.common_dir
+    files = [common / name for name in SINGLE]
+    files += [folder / COMMON for folder in (repository.git_dir, worktree) if folder]
+    for file in (*files, repository.top / ".git"):
+        if is_there(file):
+            yield file, linked(file) + content(file)
+    for folder in (common / name for name in FOLDERS):
+        if where := linked(folder):
+            yield folder, where
 
 
 def _name(file: Path, common_dir: Path) -> str:
@@ -96,7 +125,7 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
         seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
-    seen |= _told(git)
+    seen |= _told(git) | _reaching(git)
     return {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
 
 
@@ -104,8 +133,19 @@ def _told(git: Git) -> dict[str, bytes]:
     """What git and agents are told outside of the repository: a person may change it any time."""
     home = _home()
     held = reached(git, _personal(home), home)
-    told = {file: _mattering(git, one) for file, one in held.items()} | session_settings(home)
+    told = {file: linked(file) + _mattering(git, one) for file, one in held.items()}
+    told |= session_settings(home)
     return {_short(file, home): one for file, one in told.items()}
+
+
+def _reaching(git: Git) -> dict[str, bytes]:
+    """Where the next fetch or push goes, and how much of the past is known: people change both."""
+    configs = reached(git, [git.common_dir / name for name in CONFIGS], _home())
+    found = (entry for one in configs.values() for entry in entries(git, one) or ())
+    urls = [entry for entry in found if REMOTE.fullmatch(entry.partition(b"\n")[0])]
+    shallow = git.common_dir / "shallow"
+    seen = {"remotes": b"\0".join(urls)} if urls else {}
+    return seen | ({"shallow": content(shallow)} if is_there(shallow) else {})
 
 
 def _short(file: Path, home: Path | None) -> str:

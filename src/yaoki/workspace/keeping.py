@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,7 +72,21 @@ class Keeping:
             if found.there:
                 self._worktrees.agree(found, index)
         changed = tuple(readable(change.path) for change in held.changes)
-        return Kept(head, held.tree, changed)
+        return Kept(head, held.tree, changed, self._keep_links(task, found, held))
+
+    def _keep_links(self, task: Task, found: Worktree, held: Held) -> tuple[str, ...]:
+        """Commits in submodules that nobody else has go with the worktree unless we keep them;
+        each in a sentence that says how it gets to where others find it.
+        """
+        told = []
+        for path in (change.path for change in held.changes if change.relinked):
+            commit = self._content.own_link(found.path, held.tree, path)
+            if commit and self._content.bring(found.path, path, commit):
+                self._save(task, commit, "submodule")
+                told.append(_stranded(path, commit, _way(path, commit, task.id)))
+            elif commit:
+                told.append(_stranded(path, commit, "its history is shallow: only files are kept"))
+        return tuple(told)
 
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""
@@ -102,6 +117,7 @@ class Keeping:
             head = self._commit(task, held.tree, ground)
             if submodules and (found.path / ".gitmodules").is_file():
                 self._save_submodules(task, found, index, head)
+                self._keep_links(task, found, held)
         return head
 
     def _save_submodules(self, task: Task, found: Worktree, index: Path, head: str) -> None:
@@ -215,6 +231,16 @@ class Keeping:
         if not self._refs.move(Move(name, commit.sha, ""), why=f"yaoki: recover {ref}"):
             raise NotNow(f"there is a branch {branch!r} already", hint="choose another name")
         return branch
+
+
+def _stranded(path: str, commit: str, rest: str) -> str:
+    return f"submodule {readable(path)} points at {commit}, which none of its remotes has; {rest}"
+
+
+def _way(path: str, commit: str, task_id: str) -> str:
+    at = f"git -C {shlex.quote(readable(path))}"
+    pushed = f"{at} push origin {commit}:refs/heads/{task_id}"
+    return f'it is kept; push it: {at} fetch "$PWD" {commit} && {pushed}'
 
 
 def _saved(ref: Ref) -> SavedWork:

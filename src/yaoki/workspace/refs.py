@@ -132,6 +132,9 @@ class Refs:
         assert run_id, "a run has an id"
         return []
 
+    def bring(self, *commits: str) -> None:
+        """Commits that another machine made; a commit that is not here is nowhere."""
+
     def commit(self, revision: str, what: str) -> Commit:
         """A commit that must be there."""
         if (found := self.commits(revision)[0]) is None:

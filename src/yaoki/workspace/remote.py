@@ -17,7 +17,7 @@ from yaoki.core.display import one_line, plain
 from yaoki.errors import GitFailed, RemoteAway
 from yaoki.system import Completed, SystemClock
 from yaoki.workspace.address import Address
-from yaoki.workspace.git import Git, environment, invoke
+from yaoki.workspace.git import Git, invoke, reaching
 from yaoki.workspace.refs import Move
 
 PAUSES_S = (0.1, 0.3, 0.6)
@@ -138,7 +138,7 @@ class Remote:
     def _call(self, args: Sequence[str], folder: Path | None, timeout: timedelta) -> Completed:
         """Try again when nobody answers; an answer, whatever it is, is for the caller."""
         self.address.refuse_bent(self._git)
-        env = {**environment(), **self.address.environment}
+        env = {**reaching(), **self.address.environment}
         env |= {"GIT_DIR": str(folder or self._git.common_dir)}
         if folder:
             env |= {"GIT_COMMON_DIR": str(self._git.common_dir)}

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from yaoki.workspace.gitconfig import content, is_file
+from yaoki.workspace.gitconfig import content, is_there, linked
 
 # The variable that moves the folder, where it is below the home otherwise, the files in it.
 PLACES = (
@@ -27,7 +27,8 @@ def session_settings(
     home: Path | None, environ: Mapping[str, str] = os.environ
 ) -> dict[Path, bytes]:
     """The bytes of each file that is there, below the home and where a variable leads."""
-    return {file: _mattering(file) for file in _files(home, environ) if is_file(file)}
+    there = (file for file in _files(home, environ) if is_there(file))
+    return {file: linked(file) + _mattering(file) for file in there}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:

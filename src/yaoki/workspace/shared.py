@@ -16,11 +16,12 @@ from yaoki.workspace.git import Git
 from yaoki.workspace.refs import BASES, HEADS, RUNS, Commit, Move, Refs, run_ref, work_ref
 from yaoki.workspace.remote import Outcome, Remote
 
-# Run branches, groups' branches, their marks and bases, and what a rolled back line held.
+# Run branches, groups' branches, their marks and bases, what a rolled back line held, and what
+# a branch that somebody moved has to go back to.
 OURS = re.compile(
     r"refs/heads/yaoki/(?:[a-z0-9]+|[a-z0-9-]+-group)"
     r"|refs/yaoki/(?:runs|bases)/[a-z0-9-]+"
-    r"|refs/yaoki/work/[a-z0-9-]+/0-rollback-\d+"
+    r"|refs/yaoki/work/[a-z0-9-]+/0-(?:rollback-\d+|landed-[0-9a-f]+)"
 )
 PUSHES_MAX = 6
 PAUSE_S = 0.05
@@ -58,6 +59,12 @@ class SharedRefs(Refs):
         if run_ref(run_id) not in shared or f"{RUNS}/{run_id}" not in shared:
             return []
         return [Move(name, commit, "") for name, commit in shared.items()]
+
+    def bring(self, *commits: str) -> None:
+        """One by one: the remote may have forgotten some."""
+        for commit, here in zip(commits, super().commits(*commits), strict=True):
+            if here is None:
+                self._remote.have([commit])
 
     def checked_out(self, ref: str) -> list[Path]:
         """What stands at the remote is nobody's checkout; only its copy may be one."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from hashlib import sha256
 from pathlib import Path
 
 from yaoki.core.model import Task
 from yaoki.errors import RemoteAway
+from yaoki.system.machine import own_machine_id
 from yaoki.workspace.address import open_address
 from yaoki.workspace.git import Git
 from yaoki.workspace.publishing import Publishing
@@ -94,7 +94,7 @@ class Sharing(Publishing):
         self.lines = SharedRefs(git, remote)
         self.branches = SharedRefs(git, remote, BRANCHES)
         self.name = remote.address.name
-        self._clone = sha256(str(git.common_dir).encode()).hexdigest()[:8]
+        self._own = folder.with_name(".own")
         self._opened: set[str] = set()
 
     @property
@@ -109,8 +109,12 @@ class Sharing(Publishing):
         self.remote.answers()
 
     def host(self, machine: str) -> str:
-        """Two clones on one machine have worktrees of their own."""
-        return f"{machine}:{self._clone}"
+        """Two clones on one machine have worktrees of their own.
+
+        The mark lies beside the worktrees: two containers that share them have the same one, and
+        machines made alike, each with its clone at the same path, have not.
+        """
+        return f"{machine}:{own_machine_id(self._own)[:8]}"
 
     def once(self, run_id: str, act: Callable[[], None]) -> None:
         """The branch of a run is made once, by whoever comes first; later nobody need look."""

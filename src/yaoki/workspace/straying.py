@@ -135,20 +135,31 @@ class Straying:
 
     def _place(self, run: Run, mark: Commit | None, landed: Sequence[str]) -> str:
         """Where the branch belongs: at the mark, unless that lacks what is known to have landed."""
-        known = self.knows(run)
-        whole = mark is not None and not self.forgets(run, mark.sha)
-        if mark is not None and whole and not (landed and self.beyond(landed, mark)):
+        known = self._refs.commits(self.knows(run))[0]
+        if mark is not None and not self.forgets(run, mark.sha) and self._whole(landed, mark):
             return mark.sha
-        return known or self._last(landed) or (mark.sha if mark else "") or run.base
+        if known is not None and self._whole(landed, known):
+            return known.sha
+        seen = known or mark
+        return self._last(landed) or (seen.sha if seen else run.base)
+
+    def _whole(self, landed: Sequence[str], head: Commit) -> bool:
+        return not (landed and self.beyond(landed, head))
 
     def _last(self, landed: Sequence[str]) -> str:
         """Of the landings that are here the one that builds on all others."""
+        self._refs.bring(*landed)
         commits = self._refs.commits(*landed) if landed else []
         here = [commit.sha for commit in commits if commit]
         if not here:
             return landed[-1] if landed else ""
         given = "\n".join(here).encode()
         return self._git.text("rev-list", "--topo-order", "-1", "--stdin", given=given)
+
+    def way_back(self, run: Run, head: Commit, mark: Commit | None, back: str) -> str:
+        """What was seen after `back` is no more to be kept in mind than on the branch."""
+        self.know(run, back)
+        return self._way(run, head, mark, back)
 
     def _way(self, run: Run, aside: Commit | None, mark: Commit | None, back: str) -> str:
         """The command for a person; `aside` is what stands there now and is not to be lost."""
@@ -161,13 +172,19 @@ class Straying:
             held.append(mark_of(run))
         else:
             moves.append(Move(mark_of(run), back))
+            if aside is None or not self._refs.contains(back, aside.sha):
+                held.append(_saved(run, back))
         return self._refs.by_hand(*moves, held=held)
 
     def save(self, run: Run, found: Strayed) -> None:
-        """No collection of garbage takes the way back away."""
+        """No collection of garbage takes the way back away; where it names the ref, others need it
+        there, whatever holds the commit here.
+        """
         there = self._refs.commits(found.back)[0] if found.back else None
-        if there is not None and not self._refs.holding(found.back):
-            ref = work_ref(run.line or run.id, f"0-landed-{found.back[:8]}")
+        if there is None:
+            return
+        ref = _saved(run, found.back)
+        if ref in found.way or not self._refs.holding(found.back):
             self._refs.move(Move(ref, found.back), why="yaoki: the run branch was moved")
 
     def _subjects(self, old: str, new: str) -> list[str]:
@@ -175,6 +192,10 @@ class Straying:
         args = ("--reverse", "--no-commit-header", "--format=%h %s", f"{old}..{new}")
         lines = self._git.text("rev-list", *args).split("\n")
         return [line.partition(" ")[2] for line in lines if line]
+
+
+def _saved(run: Run, back: str) -> str:
+    return work_ref(run.line or run.id, f"0-landed-{back[:8]}")
 
 
 def _told(subjects: list[str]) -> str:

@@ -102,6 +102,10 @@ class GitWorkspace:
         """Raise `BranchStrayed` unless the branch is where yaoki put it and holds all of these."""
         self._branch.refuse_strayed(run, landed)
 
+    def way_back(self, run: Run, commit: str) -> str:
+        """The command by which a person puts the run branch there."""
+        return self._branch.way_back(run, commit)
+
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the run branch does not hold."""
         return self._branch.lacks(run, commits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Choice, State
-from yaoki.ports import SavedWork
+from yaoki.ports import Row, SavedWork
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.receipt import Branch
 from yaoki.views.report.stored import Stored
@@ -20,6 +21,8 @@ from yaoki.views.tasks import RunView, TaskView
 
 SCHEMA = 1
 ASKING_MAX = 1000
+# As the workspace names what it keeps of one.
+SUBMODULE = re.compile(r"/\d+-submodule(?:-\d+)?$")
 Data = dict[str, Any]
 
 
@@ -54,6 +57,7 @@ def report_document(given: Sources) -> Data:
     sight = Sight(view, fold, given.branch, given.stored, clean)
     tasks = [task_part(sight, task) for task in view.tasks]
     told = {**numbers(view, fold, sight.landed), "lost": len(sight.lost)}
+    told["waived"] = sum(map(_waived, tasks))
     run = _run(given)
     return {
         "schema": SCHEMA,
@@ -79,6 +83,12 @@ def report_document(given: Sources) -> Data:
         "tasks": tasks,
         "next": view.next,
     }
+
+
+def _waived(task: Data) -> bool:
+    """Did it land although a person let one of its checks pass?"""
+    proof = task["proof"]
+    return bool(proof) and any(check["outcome"] == "WAIVED" for check in proof["checks"])
 
 
 def _run(given: Sources) -> Data:
@@ -158,9 +168,25 @@ def _decided(given: Sources) -> Data:
     return {"answers": listed, "left_out": given.fold.answers_left_out}
 
 
+def _stranded(given: Sources) -> Iterable[str]:
+    """What landed links to, and nobody but this repository is known to have."""
+    rows = [task.row for task in given.view.tasks]
+    done: dict[str, Row] = {r.id: r for r in rows if r.state is State.DONE and r.landed}
+    for work in given.kept:
+        row = done.get(work.task_id)
+        if row and row.attempt == work.attempt and SUBMODULE.search(work.ref):
+            yield (
+                f"{row.name} landed a link to commit {work.commit} of a submodule, which none of "
+                f"its remotes had then; it is kept as {work.ref}: push it to where others find it"
+            )
+
+
 def _strange(given: Sources) -> Iterable[str]:
     """What a reader must not overlook."""
     view, branch = given.view, given.branch
+    yield from _stranded(given)
+    if branch.gone and view.run.merged:
+        return  # it was the user's, who may delete it
     if branch.why:
         yield branch.why
         return

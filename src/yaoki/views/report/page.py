@@ -102,7 +102,11 @@ def _numbers(report: Data) -> Html:
     for_retry, for_turn = duration(waiting["retry_s"]), duration(waiting["turn_s"])
     return tag(
         "dl",
-        _number("tasks done and proven", f"{n['done']:,} of {n['tasks']:,}", _others(n)),
+        _number(
+            "tasks done" if n["waived"] else "tasks done and proven",
+            f"{n['done']:,} of {n['tasks']:,}",
+            _others(n),
+        ),
         _number("sent back and tried again", f"{n['retries']:,}", _risen(n)),
         _number("from start to end", duration(time["wall_s"])),
         _number("agents at work", duration(time["agent_s"]), _silent(n)),
@@ -125,7 +129,7 @@ def _number(name: str, value: str, more: str = "") -> Html:
 def _others(n: Data) -> str:
     needs = "needs you" if n["asking"] == 1 else "need you"
     parts = ((n["asking"], needs), (n["blocked"], "blocked"), (n["open"], "open"))
-    more = (*parts, (n["cancelled"], "cancelled"))
+    more = (*parts, (n["cancelled"], "cancelled"), (n["waived"], "with checks waived by a person"))
     return ", ".join(f"{number:,} {words}" for number, words in more if number) or "none left"
 
 

@@ -77,13 +77,13 @@ def some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
 def verdict(status: str, numbers: Data, paused: str) -> str:
     """One sentence a manager can act on; nothing is called done that is not proven."""
     done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
+    so_far = f"{_of(done, tasks)} {_how_far(numbers)}"
     if status == "DONE" and lost:
         gone = f"what landed of {count(lost, 'task')} is not on its branch any more"
-        return f"The run had ended, but {gone}: {_of(done, tasks)} done and proven."
+        return f"The run had ended, but {gone}: {so_far}."
     if status == "DONE":
         whole = _all(done) if done == tasks else f"{_of(done, tasks)} done, all that had to be"
-        return f"The run is done: {whole}, each proven by its checks.{_proven(numbers)}"
-    so_far = f"{_of(done, tasks)} done and proven"
+        return f"The run is done: {whole}, {_how(numbers)}.{_proven(numbers)}"
     if status == "PAUSED":
         return f"The run is paused ({text(paused, 160)}): {so_far}{_rest(numbers)}."
     if status == "CANCELLED":
@@ -91,6 +91,19 @@ def verdict(status: str, numbers: Data, paused: str) -> str:
     if status == "ACTIVE":
         return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
     return f"The run needs you: {so_far}{_rest(numbers)}."
+
+
+def _how(numbers: Data) -> str:
+    waived = numbers["waived"]
+    if waived and waived >= numbers["done"]:
+        return "with checks that a person waived"
+    but = f", but for {waived:,} with checks that a person waived" if waived else ""
+    return f"each proven by its checks{but}"
+
+
+def _how_far(numbers: Data) -> str:
+    waived = numbers["waived"]
+    return f"done ({waived:,} with checks that a person waived)" if waived else "done and proven"
 
 
 def _all(done: int) -> str:

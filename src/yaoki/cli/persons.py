@@ -1,0 +1,30 @@
+"""The fence around what is a person's to say: an agent at work is refused.
+
+It keeps agents from mistakes.  Who leaves out the variables that yaoki gave it walks around it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from yaoki.core.model import TaskId
+from yaoki.errors import NotNow, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+
+def refuse_agents(app: App) -> None:
+    """Only those of this store: an agent that tests yaoki itself is a person to its own runs."""
+    task_id = os.environ.get("YAOKI_TASK", "")
+    if not task_id:
+        return
+    try:
+        task = app.store.task(TaskId(task_id))
+    except Unknown:
+        return
+    raise NotNow(
+        f"this is for people, and the agent of {task.id} calls",
+        hint="ask one: yaoki result --status question --question TEXT",
+    )
