@@ -1,6 +1,6 @@
 """The peers: task queues on the same databases, in an environment of their own.
 
-`python3 dev.py bench` installs it below .venv/peers from peers.lock; what lacks is shown as missing.
+`python3 dev.py bench` installs it below .venv/peers from peers.lock; what is not there is told.
 """
 
 from __future__ import annotations

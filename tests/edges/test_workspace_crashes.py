@@ -29,13 +29,15 @@ from yaoki.workspace import GitWorkspace
 
 pytestmark = pytest.mark.spec("0.2")
 
-# A git that lets its caller be killed right after the n-th command.
+# A git that lets its caller be killed right after the n-th command.  What it must know stands in
+# files: it is given no variables of others.
 KILLING_GIT = """#!/bin/sh
+. "${0%/*}/known"
 n=$(($(cat "$COUNT") + 1))
 echo $n > "$COUNT"
 "$REAL_GIT" "$@"
 code=$?
-[ "$n" = "$KILL_AT" ] && kill -9 $PPID
+[ "$n" = "$(cat "$COUNT.kill")" ] && kill -9 $PPID
 exit $code
 """
 
@@ -49,7 +51,7 @@ repo, root, file, count = map(Path, sys.argv[1:5])
 method, args = pickle.loads(file.read_bytes())
 for n in range(1, 40):
     count.write_text("0")
-    os.environ["KILL_AT"] = str(n)
+    Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
         result = getattr(GitWorkspace(repo, root), method)(*args)
         file.write_bytes(pickle.dumps((n - 1, result)))
@@ -70,9 +72,10 @@ class Killer:
         assert real
         (folder / "bin").mkdir()
         (folder / "bin" / "git").write_text(KILLING_GIT)
+        (folder / "bin" / "known").write_text(f"REAL_GIT='{real}' COUNT='{folder / 'count'}'\n")
         (folder / "bin" / "git").chmod(0o755)
-        self._env = {**os.environ, "REAL_GIT": real, "COUNT": str(folder / "count")}
-        self._env["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self._env = {**os.environ, "PATH": path}
         self.kills = 0
 
     def call(self, method: str, *args: object) -> Any:

@@ -23,8 +23,10 @@ pytestmark = pytest.mark.spec("13.1", "13.3", "0.2")
 
 # A git whose caller is killed right after the n-th command, or after its first push.
 KILLING_GIT = """#!/bin/sh
+. "${0%/*}/known"
 "$REAL_GIT" "$@"
 code=$?
+KILL_AT=$(cat "$COUNT.kill")
 case "$KILL_AT" in
     push) case " $* " in *" push "*) kill -9 $PPID;; esac;;
     *) n=$(($(cat "$COUNT") + 1)); echo $n > "$COUNT"; [ "$n" = "$KILL_AT" ] && kill -9 $PPID;;
@@ -40,7 +42,7 @@ method, args = pickle.loads(file.read_bytes())
 for n in range(1, 60):
     if os.environ["WANTED"] != "push":
         count.write_text("0")
-        os.environ["KILL_AT"] = str(n)
+        Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
         result = getattr(GitWorkspace(repo, root, remote="origin"), method)(*args)
         file.write_bytes(pickle.dumps((n - 1, result)))
@@ -61,9 +63,10 @@ class Killer:
         assert real
         (folder / "bin").mkdir()
         (folder / "bin" / "git").write_text(KILLING_GIT)
+        (folder / "bin" / "known").write_text(f"REAL_GIT='{real}' COUNT='{folder / 'count'}'\n")
         (folder / "bin" / "git").chmod(0o755)
-        self._env = {**os.environ, "REAL_GIT": real, "COUNT": str(folder / "count")}
-        self._env["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self._env = {**os.environ, "PATH": path}
         self.kills = 0
 
     def after_push(self, method: str, *args: object) -> None:
@@ -81,10 +84,11 @@ class Killer:
     def _called(self, wanted: str, method: str, args: object) -> int:
         file = self._folder / "call"
         file.write_bytes(pickle.dumps((method, args)))
+        (self._folder / "count.kill").write_text(wanted)
         paths = (self._world.repo, self._world.root, file, self._folder / "count")
         done = subprocess.run(
             [sys.executable, "-c", CALLER, *map(str, paths)],
-            env={**self._env, "WANTED": wanted, "KILL_AT": wanted},
+            env={**self._env, "WANTED": wanted},
             capture_output=True,
             check=False,
         )
