@@ -39,6 +39,7 @@ from yaoki.ports import (
 )
 
 CHECKOUT = "checkout/"
+WORKTREES = "worktrees/"
 
 
 class Working:
@@ -169,7 +170,9 @@ class Working:
     def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What differs since the attempt began: of the repository's own, of the user's checkout."""
         before, now = task.work.guards, guarded(self._workspace, task.id)
-        names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+        # Of a worktree that is gone nothing can be told; what was added or changed in one counts.
+        seen = {name for name in before if name in now or not name.startswith(WORKTREES)}
+        names = [name for name in sorted({*seen, *now}) if before.get(name) != now.get(name)]
         mine = tuple(name for name in names if name.startswith(CHECKOUT))
         # An attempt that began under an older yaoki looked at no checkout.
         known = any(name.startswith(CHECKOUT) for name in before)
