@@ -35,11 +35,15 @@ def by_command(place: Place, script: str, check: str) -> str:
     return place.plan({**plan, "agents": agents, "agent": "sly"})
 
 
-def test_files_that_are_only_there_while_a_check_looks_prove_nothing(place: Place) -> None:
+@pytest.mark.parametrize("first", ["true", "rm -f {attempt}/started.json"], ids=["", "unstarted"])
+def test_files_that_are_only_there_while_a_check_looks_prove_nothing(
+    place: Place, first: str
+) -> None:
     """It lives on after "its end", puts good files in place for the check, and bad ones back."""
     attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
     script = f"""
 echo BAD > f.txt
+{first.format(attempt=attempt)}
 {says_so(attempt)}
 for i in $(seq 200); do
   if ls {attempt}/checks/* >/dev/null 2>&1; then

@@ -76,11 +76,11 @@ class ShimProcesses:
     def look(self, folder: Path) -> Look:
         """How the tree stands, seen from any process of this machine.
 
-        Only of a shim that has ended: while it lives, whatever stands in its folder may be written
-        by the very process that it watches.
+        An exit counts only of a shim that was started and has ended: while it lives, whatever
+        stands in its folder may be written, or removed, by the very process that it watches.
         """
         if not _started(folder):
-            return _exited(folder) or Look("absent")
+            return Look("absent")
         if _locked(folder):
             return _running(folder)
         return _exited(folder) or Look("gone")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from yaoki.core.model import Run
-from yaoki.errors import BranchStrayed, GitFailed
+from yaoki.errors import GitFailed
 from yaoki.system import SystemClock
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, mark_of
@@ -124,6 +124,3 @@ class RunBranch:
     def way_back(self, run: Run, commit: str) -> str:
         """The command that puts the branch there; what it holds now gets a branch of its own."""
         return self._straying.way_back(run, *self.both(run), commit)
-
-
-__all__ = ["RACES_MAX", "BranchStrayed", "RunBranch", "Strayed"]
