@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,9 @@ def test_a_task_past_its_seconds_asks_and_keeps_its_work(place: Place) -> None:
     assert done.code == 4, done.out + done.err
     task = place.task("slow")
     assert (task["reason"], task["attempt"]) == ("RESOURCE_EXHAUSTED", 1)
+    asked = task["question"]
+    assert re.search(r"used [0-9.]+ of its 0\.1 seconds", asked), asked
+    assert "check slow" in asked, "and what is wrong with the work, which as much again may mend"
     assert "slow" in place.yaoki("recover").out
 
 

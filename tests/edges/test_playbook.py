@@ -438,8 +438,8 @@ BROKEN = {
     ),
     "an id that is none": (
         ("**p1.2**", "**一の二**"),
-        "71:1: phases.0.subtasks.1.id: '一の二' is not an id; an id has 1 to 48 letters, digits, "
-        "'_', '.' or '-', and begins with a letter",
+        "71:1: phases.0.subtasks.1.id: '一の二' is not an id; an id has 1 to 48 ASCII letters, "
+        "digits, '_', '.' or '-', and begins with a letter",
     ),
     "a half-ticked box": (
         ("- [ ] **p1.2**", "- [-] **p1.2**"),

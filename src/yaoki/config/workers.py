@@ -20,5 +20,5 @@ def check_workers(settings: Settings, notes: Notes) -> None:
     except ValueError as wrong:
         notes.add("resources.ports", str(wrong))
     if not PREFIX.fullmatch(settings.resources.database_prefix):
-        words = "must be 1 to 32 small letters, digits or '_', and not begin with a digit"
+        words = "must be 1 to 32 small ASCII letters, digits or '_', and not begin with a digit"
         notes.add("resources.database_prefix", words)

@@ -9,7 +9,7 @@ from typing import Any
 
 from yaoki.core.classify import FATAL
 from yaoki.core.model import BUILT_IN, Choice, Failure, Kind, Question, Reason, Task, TaskKind
-from yaoki.core.retry import Decision
+from yaoki.core.retry import BUDGET_RULE, Decision
 
 MESSAGE_MAX = 500
 QUESTION_MAX = 2000
@@ -88,14 +88,15 @@ def report(
 ) -> EscalationReport:
     type_ = _TYPE[blocked]
     actions = _actions(task, failure)
-    words = _message(task, type_, failure, actions)
+    issue = _issue(task, failure, decision)
+    words = _message(task, type_, issue, actions)
     return EscalationReport(
         type_,
         decision.reasoning,
         _summary(task, failure, now),
         words,
         actions,
-        Question(_ask(task, failure), _choices(task, failure)),
+        Question(_ask(task, failure, issue), _choices(task, failure)),
     )
 
 
@@ -164,25 +165,26 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ask(task: Task, failure: Failure) -> str:
+def _ask(task: Task, failure: Failure, issue: str) -> str:
     if failure.kind is Kind.ESCALATE_REQUIRED:
         # In the agent's own words, all of them: the choice often stands in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
         return _cut("\n".join(lines), QUESTION_MAX)
     # A fault of ours comes with the command that mends it, which must be whole.
-    issue = first_line(_issue(task, failure), 800 if failure.ours else 240)
+    issue = first_line(issue, 800 if failure.ours else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     return f"{task.spec.name} is not done: {issue}. {can} or abort?"
 
 
-def _issue(task: Task, failure: Failure) -> str:
-    """What stands in the way, and which check says so."""
+def _issue(task: Task, failure: Failure, decision: Decision) -> str:
+    """What stands in the way, and which check says so; before it a budget that is used up."""
+    limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
     where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
-    return f"{where}{failure.message}"
+    return f"{limit}{where}{failure.message}"
 
 
-def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...]) -> str:
+def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> str:
     """Within the bound: the issue is shortened first, so the next command stays whole."""
     template = TEMPLATES.get(task.spec.language, TEMPLATES["en"])[type_]
     most = min(task.spec.policy.message_max, MESSAGE_MAX)
@@ -194,7 +196,7 @@ def _message(task: Task, type_: str, failure: Failure, actions: tuple[str, ...])
             task=first_line(task.spec.name, 40),
             id=task.id,
             attempts=task.attempt,
-            issue=first_line(_issue(task, failure), issue_max),
+            issue=first_line(issue, issue_max),
             actions="\n".join(listed[:shown]),
         )
         if len(words) <= most:

@@ -11,6 +11,8 @@ FALLBACK = timedelta(seconds=1)
 # A date further away than this is a mistake of whoever named it.
 WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
+# By this rule of a decision it is known that a budget, and not the failure, ended the tries.
+BUDGET_RULE = "10.6"
 
 
 def delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
@@ -174,7 +176,7 @@ def _over_budget(task: Task, failure: Failure, most: int) -> Decision | None:
         if limit is not None and spent >= limit:
             said = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
-            return _no(spent_up, task.spent(failure.kind), most, "10.6", said, f"a larger {name}")
+            return _no(spent_up, task.spent(failure.kind), most, BUDGET_RULE, said, f"a larger {name}")
     return None
 
 

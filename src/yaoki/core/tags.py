@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-FORM = "1 to 64 letters, digits, '_', '.' or '-', and begins with a letter or digit"
+FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 

@@ -26,7 +26,7 @@ TOLD_BYTES_MAX = 16 << 10
 DONE_WHEN_MAX = 200
 # With the name of an aspect behind it, it is still a name.
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}")
-_FORM = "1 to 48 letters, digits, '_', '.' or '-', and begins with a letter"
+_FORM = "1 to 48 ASCII letters, digits, '_', '.' or '-', and begins with a letter"
 
 
 def judge(playbook: PlaybookModel, settings: Settings, defects: Defects) -> None:
