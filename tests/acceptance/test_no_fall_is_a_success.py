@@ -88,7 +88,7 @@ def test_a_commit_that_nobody_proved_is_not_merged(place: Place) -> None:
     assert "did not land" in refused.err
 
 
-@pytest.mark.spec("10.4")
+@pytest.mark.spec("10.4", "12.1")
 @pytest.mark.parametrize("name", ["scope", "Q2"])
 def test_a_built_in_finding_can_be_waived_by_its_name(place: Place, name: str) -> None:
     acts = [{"write": {"a.txt": "good\n", "b.py": "x = 1  # TODO: more\n"}}]
@@ -102,6 +102,11 @@ def test_a_built_in_finding_can_be_waived_by_its_name(place: Place, name: str) -
     assert place.yaoki("resume", "--quiet").code == 0
 
     assert place.show(place.status()["run_branch"], "b.py").startswith("x = 1")
+    report = place.yaoki("report", "--format", "json").document
+    (task,) = report["tasks"]
+    outcomes = {check["check"]: check["outcome"] for check in task["proof"]["checks"]}
+    assert outcomes == {name: "WAIVED", "good": "PASSED"}
+    assert report["numbers"]["waived"] == 1, "never called proven without that word"
 
 
 @pytest.mark.spec("10.4")

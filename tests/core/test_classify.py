@@ -137,6 +137,7 @@ def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
         (a_verdict(), False),
         (a_verdict(Outcome.PASSED), True),
         (a_verdict(Outcome.WAIVED), True),
+        (Verdict((a_finding(Outcome.WAIVED, check="scope"),)), False),
         (a_verdict(Outcome.SKIPPED), False),
         (a_verdict(Outcome.PASSED, Outcome.SKIPPED), True),
         (a_verdict(Outcome.PASSED, Outcome.FAILED), False),

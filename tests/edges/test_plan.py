@@ -368,6 +368,10 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         # checks
         (CHECK + "  bad: {run: pytest}\n" + ONE, "4:14: checks.bad.run: must be a list of words"),
         (CHECK + "  bad: {}\n" + ONE, "4:8: checks.bad: checks nothing; give it run, shell"),
+        (
+            CHECK + "  Q1: {shell: x}\n" + ONE.replace("bad", "Q1"),
+            "checks.Q1: Q1 is what",
+        ),
         (CHECK + "  bad: {run: [x], shell: x}\n" + ONE, "checks.bad: has run and shell"),
         (CHECK + "  bad: {run: []}\n" + ONE, "checks.bad.run: run is empty"),
         (CHECK + "  bad: {run: [x], success: exit}\n" + ONE, "must be exitCode:N, empty, cont"),

@@ -176,7 +176,9 @@ def _over_budget(task: Task, failure: Failure, most: int) -> Decision | None:
         if limit is not None and spent >= limit:
             said = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
-            return _no(spent_up, task.spent(failure.kind), most, BUDGET_RULE, said, f"a larger {name}")
+            return _no(
+                spent_up, task.spent(failure.kind), most, BUDGET_RULE, said, f"a larger {name}"
+            )
     return None
 
 

@@ -12,6 +12,7 @@ from yaoki.core.change import Claims
 from yaoki.core.integrity import NAME as WEAKER
 from yaoki.core.integrity import counted, fewer
 from yaoki.core.model import (
+    BUILT_IN,
     DONE_WHEN,
     CheckSpec,
     Finding,
@@ -47,7 +48,7 @@ class Proving:
             given = handed(run, task)
             return tuple(self._checker.masked(finding, given) for finding in strayed)
         checked = tuple(self._checked(run, task, candidate, home, hold))
-        return (*checked, *self._empty_words(task, candidate, checked))
+        return (*_let_pass(task), *checked, *self._empty_words(task, candidate, checked))
 
     def _empty_words(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -101,7 +102,7 @@ class Proving:
         fixed["diff"] = lambda: self._workspace.diff(old, candidate.commit)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:
-                yield Finding(spec.name, Outcome.WAIVED, message="waived by a person")
+                yield _waived(spec.name)
                 continue
             facts = {**fixed, "findings": tuple(told)}
             finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
@@ -260,6 +261,15 @@ class Proving:
         clean = exit_ is None or exit_.clean
         why = "no report was written" if clean else f"the agent did not come to its own end{how}"
         return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
+
+
+def _waived(name: str) -> Finding:
+    return Finding(name, Outcome.WAIVED, message="waived by a person")
+
+
+def _let_pass(task: Task) -> tuple[Finding, ...]:
+    """What must hold of any change and was let pass: it belongs into the proof as well."""
+    return tuple(_waived(name) for name in task.waivers if name in BUILT_IN)
 
 
 def _inside(worktree: Path, path: str) -> bool:

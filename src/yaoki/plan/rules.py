@@ -6,7 +6,7 @@ import re
 
 from pydantic_core import PydanticCustomError
 
-from yaoki.core.model import CHECK_ENTRY_POINTS, DONE_WHEN
+from yaoki.core.model import BUILT_IN, CHECK_ENTRY_POINTS, DONE_WHEN
 from yaoki.core.settings import PATTERNS
 from yaoki.core.tags import FORM, is_tag
 from yaoki.plan import limits, order
@@ -85,6 +85,8 @@ def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
 
 def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
     judge_name(defects, path, "check", str(path[-1]))
+    if path[-1] in BUILT_IN:
+        defects.add(path, f"{path[-1]} is what yaoki itself calls a check of any change; rename it")
     ways = [way for way in _WAYS if check.given(way)]
     if not ways:
         reason = "checks nothing; give it run, shell, file, git, judge or python"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model.words import Kind, OnFailure, Outcome, Reason
+from yaoki.core.model.words import BUILT_IN, Kind, OnFailure, Outcome, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class Verdict:
     """What the checks said of one commit.
 
     Nothing checked is nothing proven: a verdict without a passing (or by a person
-    waived) finding does not pass, and skipped is not passed.
+    waived) finding does not pass, and skipped is not passed.  To let pass what must hold of any
+    change proves nothing of this one.
     """
 
     findings: tuple[Finding, ...]
@@ -65,7 +66,7 @@ class Verdict:
     @property
     def passed(self) -> bool:
         good = {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
-        proven = any(f.outcome in good for f in self.findings)
+        proven = any(f.outcome in good and f.check not in BUILT_IN for f in self.findings)
         return proven and all(f.settled for f in self.findings)
 
     @property
