@@ -502,6 +502,17 @@ def test_doctor_knows_why_a_check_lacks_its_packages(
     assert f"its python must come before {bin_}" in lines["check tests"]["next"]
 
 
+@pytest.mark.spec("12.1")
+def test_doctor_says_when_a_green_check_ran_no_tests(place: Place) -> None:
+    place.settings('[checks.tests]\nshell = "echo Ran 0 tests in 0.000s"\n')
+
+    told = place.yaoki("doctor", "--checks", "--json").document["lines"]
+
+    words = next(one["words"] for one in told if one["name"] == "check tests")
+    assert "it ran no tests" in words
+    assert "green" not in words
+
+
 @pytest.mark.spec("12.1", "15")
 def test_doctor_names_a_command_for_a_git_that_is_too_old(place: Place) -> None:
     env = programs(place)

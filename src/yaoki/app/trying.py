@@ -35,6 +35,7 @@ WORDS_CHARS_MAX = 200
 _NO_TESTS = re.compile(r"^(?:Ran 0 tests in|NO TESTS RAN|no tests ran in)", re.MULTILINE)
 _COUNTED = re.compile(r"^(?:running |# tests |\S tests )(\d+)(?: tests?)?$", re.MULTILINE)
 _NO_FILES = "[no test files]"
+RAN_NONE = "it ran no tests, and so it proves nothing"
 OVER = "not tried: the time for all of them was over"
 
 
@@ -177,9 +178,8 @@ def _spec(found: Found) -> CheckSpec:
 def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
     words = one_line(finding.message, WORDS_CHARS_MAX)
     match finding.outcome:
-        case Outcome.PASSED | Outcome.FAILED if found.kind == "tests" and _ran_none(finding):
-            words = "it ran no tests, and so it proves nothing"
-            return Tried(found, State.EMPTY, words, next="write a test and commit it")
+        case Outcome.PASSED | Outcome.FAILED if found.kind == "tests" and ran_none(finding):
+            return Tried(found, State.EMPTY, RAN_NONE, next="write a test and commit it")
         case Outcome.PASSED:
             count = finding.params.get("testCount")
             return Tried(found, State.GREEN, _counted(count, "test") if count else "")
@@ -202,7 +202,7 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 
-def _ran_none(finding: Finding) -> bool:
+def ran_none(finding: Finding) -> bool:
     """By its own count; one part without tests says nothing of the others."""
     if finding.params.get("testCount") == 0 or _NO_TESTS.search(finding.output):
         return True
