@@ -19,7 +19,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── GitMissing           no git, or one older than 2.38
 │   ├── RepositoryUnfit      bare, empty, not a repository
 │   └── GitFailed            one git command failed; transient or not
-│       ├── BranchStrayed    somebody else moved or deleted the run branch
+│       ├── BranchStrayed    somebody else moved, deleted or checked out the run branch
 │       ├── RemoteAway       the remote does not answer, or lacks what is on its way there
 │       └── DiskFull         git found no room for what it writes
 ├── NoticeFailed             a notice could not be delivered
@@ -164,7 +164,9 @@ class GitFailed(WorkspaceError):
 
 
 class BranchStrayed(GitFailed):
-    """The run branch is not where yaoki put it, by nobody's landing; the hint is the way back."""
+    """The run branch is not where yaoki put it, by nobody's landing, or is held by a checkout;
+    the hint is the way back.
+    """
 
     def __init__(self, sentence: str, *, hint: str) -> None:
         super().__init__(sentence, hint=hint)

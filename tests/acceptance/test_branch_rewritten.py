@@ -165,6 +165,31 @@ def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
     assert mine in kept, "what was committed by hand stands on a branch of its own"
 
 
+def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
+    place: Place, tmp_path: Path
+) -> None:
+    """Moved under a checkout it would make that look changed."""
+    marker, mine = tmp_path / "go", tmp_path / "mine"
+    process = begun(place, marker)
+    run = place.status()["run"]
+    place.git("worktree", "add", "-q", str(mine), f"yaoki/{run}")
+
+    marker.touch()
+    said, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 4, said
+    story = place.story()
+    assert story.count("RUN_PAUSED") == 1
+    assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
+    refused = place.yaoki("answer", run, "go")
+    assert (refused.code, str(mine) in refused.err) == (6, True), refused.err
+    typed(place, str(place.status()["paused"]).partition("let go of it there: ")[2])
+    assert place.yaoki("answer", run, "go").code == 0
+    done = place.yaoki("resume", "--quiet")
+    assert done.code == 0, done.out + done.err
+    assert not place.git("-C", str(mine), "status", "--porcelain")
+
+
 def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
     place: Place, tmp_path: Path
 ) -> None:

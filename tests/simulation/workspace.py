@@ -124,6 +124,9 @@ class DictLines:
     def intact(self, run: Run) -> str:
         return ""
 
+    def refuse_held(self, run: Run) -> None:
+        """Nobody has a checkout here."""
+
     def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
         """Nobody else is here; what landed must be there all the same."""
         lost = [commit for commit in landed if commit not in self.world.ancestors(self.head(run))]

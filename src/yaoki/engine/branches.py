@@ -58,7 +58,7 @@ class Guard:
         self._store.pause(run.id, f"{BRANCH}{strayed.sentence}; {_way(strayed)}")
 
     def refuse(self, run: Run, otherwise: str = "") -> None:
-        """A person says go, or ships it: only once the branch is back, also where nothing has
+        """A person goes on, or ships it: only once the branch is back, also where nothing has
         landed yet.  `otherwise` is what else may be done.
         """
         try:
@@ -66,6 +66,14 @@ class Guard:
         except BranchStrayed as strayed:
             ways = "; ".join(filter(None, (_way(strayed), otherwise)))
             raise NotNow(strayed.sentence, hint=ways) from strayed
+
+    def freed(self, run: Run) -> None:
+        """A person says go: the branch must be back, and nobody's checkout."""
+        self.refuse(run)
+        try:
+            self._workspace.refuse_held(run)
+        except BranchStrayed as held:
+            raise NotNow(held.sentence, hint=held.hint) from held
 
     def accept(self, run: Run, commit: str) -> None:
         """A person takes a step that no task landed as it is; the store remembers."""

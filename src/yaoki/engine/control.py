@@ -296,7 +296,7 @@ class Control:
             if not run.paused:
                 return run
         if run.paused.startswith(BRANCH):
-            self._guard.refuse(run)
+            self._guard.freed(run)
         return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX])
 
     def merge(

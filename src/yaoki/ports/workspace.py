@@ -178,6 +178,9 @@ class Workspace(Protocol):
         yaoki put it and holds all of `landed`.
         """
 
+    def refuse_held(self, run: Run) -> None:
+        """Raise `BranchStrayed` while somebody has the run branch checked out: nothing lands."""
+
     def way_back(self, run: Run, commit: str) -> str:
         """The command by which a person puts the run branch there; what it holds is kept."""
 

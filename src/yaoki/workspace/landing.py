@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yaoki.core.model import Run, Task
-from yaoki.errors import GitFailed, NotNow
+from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.ports import Candidate
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
@@ -90,15 +90,19 @@ class Landing:
                 raise GitFailed(
                     f"{commit[:12]} does not build on {onto[:12]}: landing it loses work"
                 )
-            self._refs.refuse_checked_out(branch_of(run))
+            self.refuse_held(run)
             if self._branch.move(run, commit, onto, "yaoki: land"):
                 return commit
         return self._branch.head(run).sha
 
+    def refuse_held(self, run: Run) -> None:
+        """A person may look at the run branch, but nothing lands on it meanwhile."""
+        self._refs.refuse_checked_out(branch_of(run), as_=BranchStrayed)
+
     def undo(self, run: Run, landed: str, task_id: str) -> str:
         """Take a landed task back by a new commit on the run branch; once is enough."""
         commit = self._refs.commit(landed, f"the landed commit {landed[:12]}")
-        self._refs.refuse_checked_out(branch_of(run))
+        self.refuse_held(run)
         for _ in range(RACES_MAX):
             head = self._branch.head(run)
             if self._commits.undone(landed, head.sha):

@@ -227,13 +227,15 @@ class Refs:
         # Where refs are not kept as files these say nothing.
         return any(f"ref: {ref}".encode() == h.strip() or b"/.invalid" in h for h in heads)
 
-    def refuse_checked_out(self, ref: str, *, but: Path | None = None) -> None:
+    def refuse_checked_out(
+        self, ref: str, *, but: Path | None = None, as_: type[GitFailed] = GitFailed
+    ) -> None:
         """Moving a branch under a checkout would make it look changed: never do that."""
         if places := [place for place in self.checked_out(ref) if place != but]:
-            branch = ref.removeprefix("refs/heads/")
-            raise GitFailed(
+            branch, there = ref.removeprefix("refs/heads/"), shlex.quote(str(places[0]))
+            raise as_(
                 f"the branch {branch} is checked out at {places[0]}",
-                hint=f"let go of it there: git -C {places[0]} switch --detach",
+                hint=f"let go of it there: git -C {there} switch --detach",
             )
 
     def _rebased(self, ref: str) -> Iterable[Path]:

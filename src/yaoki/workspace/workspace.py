@@ -102,6 +102,10 @@ class GitWorkspace:
         """Raise `BranchStrayed` unless the branch is where yaoki put it and holds all of these."""
         self._branch.refuse_strayed(run, landed)
 
+    def refuse_held(self, run: Run) -> None:
+        """Raise `BranchStrayed` while somebody has the run branch checked out."""
+        self._landing.refuse_held(run)
+
     def way_back(self, run: Run, commit: str) -> str:
         """The command by which a person puts the run branch there."""
         return self._branch.way_back(run, commit)
