@@ -99,6 +99,8 @@ def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Plac
     ("acts", "task", "pattern"),
     [
         ([{"write": {"a.txt": "good\n", "b.txt": "x"}}], {"scope": ["a.txt"]}, "out-of-scope"),
+        ([{"write": {"a.txt": "good\n", ".yaoki/state.db": "x"}}], {}, "out-of-scope"),
+        ([{"write": {"a.txt": "good\n", "yaoki.toml": "x"}}], {}, "out-of-scope"),
         (
             [{"write": {"a.txt": "good\n"}}, {"delete": ["README", "yaoki.toml"]}],
             {},
@@ -212,7 +214,13 @@ def test_an_agent_that_changes_git_configuration_is_escalated(place: Place) -> N
     code, task, _ = carried(place, {"a": [["tamper_config", *writes("a.txt")]]}, {})
 
     assert code == 4
-    assert "configuration: config" in task["question"]
+    assert "configuration changed while the agent was at work: config" in task["question"]
+    # Whoever did it himself goes on with the work that is there, and the report says so.
+    assert place.yaoki("answer", "a", "waive").code == 0
+    done = place.yaoki("resume", "--quiet")
+    assert done.code == 0, done.out + done.err
+    assert place.task("a")["attempt"] == 1
+    assert place.yaoki("report", "--format", "json").document["numbers"]["waived"] == 1
 
 
 @pytest.mark.spec("0.2", "14.2", "14.3")
@@ -224,7 +232,7 @@ def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(pla
     code, task, _ = carried(place, {"a": [[plant, *writes("a.txt")]]}, {})
 
     assert code == 4
-    assert f"configuration: worktrees/{task['id']}/config.worktree" in task["question"]
+    assert f"at work: worktrees/{task['id']}/config.worktree" in task["question"]
 
 
 @pytest.mark.spec("14.2", "14.3")

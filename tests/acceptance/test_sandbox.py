@@ -403,7 +403,7 @@ def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
 
     task = place.task("a")
     assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
-    assert f"the agent changed the repository's own configuration: {name}" in task["question"]
+    assert f"while the agent was at work: {name}" in task["question"]
 
 
 @pytest.mark.spec("14.2", "14.3")
@@ -416,7 +416,7 @@ def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -
 
     task = place.task("a")
     assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
-    assert f"the repository's own configuration: {planted}" in task["question"]
+    assert f"while the agent was at work: {planted}" in task["question"]
 
 
 @pytest.mark.spec("14.2", "14.3", "0.2")

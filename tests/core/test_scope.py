@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.scope import covered, matches, outside
+from yaoki.core.scope import covered, matches, of_yaoki, outside
 
 TABLE = [
     ("src/**", "src/a.py", True),
@@ -51,6 +51,26 @@ def test_paths_no_glob_covers_are_outside() -> None:
 
 def test_without_a_scope_nothing_is_outside() -> None:
     assert outside(["a", "b/c"], []) == ()
+
+
+@pytest.mark.spec("3.6", "14.3")
+@pytest.mark.parametrize(
+    ("path", "scope", "own"),
+    [
+        ("yaoki.toml", (), True),
+        ("yaoki.toml", ("src",), True),
+        ("yaoki.toml", ("yaoki.toml",), False),
+        ("docs/yaoki.toml", (), False),
+        (".yaoki/state.db", (), True),
+        (".yaoki/state.db", ("**",), True),
+        (".Yaoki/state.db", (), True),
+        ("src/.yaoki/a", (), False),
+    ],
+)
+def test_what_is_of_yaoki_itself_is_outside_of_every_task(
+    path: str, scope: tuple[str, ...], own: bool
+) -> None:
+    assert of_yaoki([path, "src/a.py"], scope) == ((path,) if own else ())
 
 
 def test_the_last_glob_that_matches_has_the_say() -> None:

@@ -614,7 +614,7 @@ def test_git_acts_commit_and_tamper(stage: Stage, repository: Path) -> None:
 
     assert exit_.clean, exit_.error
     assert git(repository, "log", "--format=%an %s").strip() == "Scripted Agent by the agent"
-    assert "tampered = true" in (repository / ".git" / "config").read_text()
+    assert "clean = true" in (repository / ".git" / "config").read_text()
 
 
 @pytest.mark.spec("12.2")

@@ -164,6 +164,16 @@ def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
     assert changed == {"config", "hooks/post.commit", "info/attributes", "info/exclude"}
 
 
+# Set by editors, by tools beside git and by git itself, with a person who only opens a branch.
+HARMLESS = (
+    *("pull.rebase", "push.default", "merge.ff", "fetch.prune", "rerere.enabled", "diff.algorithm"),
+    *("branch.main.vscode-merge-base", "branch.main.gk-last-accessed", "branch.autoSetupMerge"),
+    *("remote.origin.gh-resolved", "gitflow.branch.master", "lfs.repositoryFormatVersion"),
+    *("submodule.lib.url", "submodule.active", "commit.gpgSign", "extensions.worktreeConfig"),
+    *("maintenance.auto", "blame.ignoreRevsFile", "core.untrackedCache", "yaoki.anything"),
+)
+
+
 @pytest.mark.spec("14.2")
 def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
     """People fetch, push, add remotes and rename themselves while a run goes on."""
@@ -182,6 +192,8 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
     git(repo, "config", "user.name", "Una")
     git(repo, "config", "gui.geometry", "1x1")
     git(repo, "config", "color.ui", "false")
+    for key in HARMLESS:
+        git(repo, "config", key, "true")
     with (repo / ".git" / "config").open("a") as file:
         file.write("# a comment\n")
 
@@ -196,8 +208,10 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
         *("diff.x.textconv", "merge.x.driver", "alias.st", "include.path", "credential.helper"),
         *("includeIf.gitdir:/.path", "url.https://evil/.insteadOf", "gpg.program", "http.proxy"),
         *("extensions.partialClone", "remote.origin.uploadpack", "remote.origin.vcs"),
-        *("remote.pushDefault", "branch.autoSetupMerge", "branch.main.mergeOptions"),
-        *("submodule.lib.update", "yaoki.tampered", "usera.name", "core.user.name"),
+        *("remote.pushDefault", "branch.main.mergeOptions", "core.autocrlf", "core.user.name"),
+        *("submodule.lib.update", "svn.authorsProg", "lfs.extension.x.clean"),
+        *("gc.recentObjectsHook", "gpg.ssh.program"),
+        *("attr.tree", "diff.x.command", "uploadpack.packObjectsHook", "fetch.bundleURI"),
     ],
 )
 def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: str) -> None:
@@ -257,6 +271,25 @@ def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
 
     names = ("pre.commit", "post.merge", "called/lib", "quiet")
     assert differing(world, before) == {str(folder / name) for name in names}
+
+
+@pytest.mark.spec("14.2")
+def test_hooks_that_come_with_a_persons_own_commit_are_no_tampering(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    folder = repo / ".husky"
+    write(folder, pre__commit="#!/bin/sh\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "a hook")
+    git(repo, "config", "core.hooksPath", ".husky")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    write(folder, pre__commit="#!/bin/sh\nother\n", post__merge="#!/bin/sh\n")
+    assert {Path(name).name for name in differing(world, before)} == {"pre.commit", "post.merge"}
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "other hooks")
+
+    assert differing(world, before) == set()
 
 
 @pytest.mark.spec("14.2")

@@ -106,7 +106,7 @@ def commit(message: str) -> None:
 
 
 def tamper_config(_: None) -> None:
-    run(["git", "config", "--local", "--add", "yaoki.tampered", "true"])
+    run(["git", "config", "--local", "--add", "filter.tampered.clean", "true"])
 
 
 # ------------------------------------------------------------------ words

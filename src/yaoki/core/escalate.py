@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.classify import FATAL
-from yaoki.core.model import BUILT_IN, Choice, Failure, Kind, Question, Reason, Task, TaskKind
+from yaoki.core.model import (
+    BUILT_IN,
+    GIT_CONFIG,
+    Choice,
+    Failure,
+    Kind,
+    Question,
+    Reason,
+    Task,
+    TaskKind,
+)
 from yaoki.core.retry import BUDGET_RULE, Decision
 
 MESSAGE_MAX = 500
@@ -142,7 +152,7 @@ def _of_a_check(task: Task, failure: Failure) -> bool:
         case Kind.INCOMPLETE:
             found = failure.pattern != "no-change" or exit_ is None or exit_.clean
         case Kind.ESCALATE_REQUIRED:
-            found = bool(failure.pattern)
+            found = bool(failure.pattern) or failure.check == GIT_CONFIG
         case _:
             found = failure.ours or bool(failure.account)
     return found and bool(failure.check)

@@ -28,7 +28,7 @@ class Prepared:
 class Worked:
     """The agent ended and everything it left is committed as `head`.
 
-    `tampered` is the repository's own configuration; `disturbed` what changed meanwhile in the
+    `tampered` is git's own configuration; `disturbed` what changed meanwhile in the
     user's checkout, by whomever.
     """
 

@@ -28,7 +28,18 @@ from yaoki.core.events import (
     Why,
     check_finished,
 )
-from yaoki.core.model import AgentExit, Failure, Item, Kind, Reason, Stage, Task, TaskKind, Verdict
+from yaoki.core.model import (
+    GIT_CONFIG,
+    AgentExit,
+    Failure,
+    Item,
+    Kind,
+    Reason,
+    Stage,
+    Task,
+    TaskKind,
+    Verdict,
+)
 from yaoki.core.reports import (
     Blame,
     Conflicted,
@@ -148,14 +159,18 @@ def _ended(task: Task, report: Report) -> tuple[Event, ...]:
 
 
 def _tampered(report: Worked) -> str:
-    return f"the agent changed the repository's own configuration: {', '.join(report.tampered)}"
+    """Who did it cannot be told without a sandbox; who lives with it is asked."""
+    what = ", ".join(report.tampered)
+    return f"git's own configuration changed while the agent was at work: {what}"
 
 
 def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
     if report.tampered:
-        failure = classify.failed(Kind.ESCALATE_REQUIRED, _tampered(report))
+        failure = classify.failed(Kind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG)
         ended = _ended(task, replace(report, tampered=()))
-        return (*ended, *_failing(task, failure, moment, report.tree))
+        # With the work in sight: a person may go on with it.
+        kept = replace(task, work=replace(task.work, head=report.head))
+        return (*ended, *_failing(kept, failure, moment, report.tree))
     finished = _ended(task, report)
     failure_ = classify.before_verify(report.exit)
     if failure_ is not None:

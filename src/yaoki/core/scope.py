@@ -10,6 +10,10 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 _WILD = frozenset("*?[")
+# Settings decide what the next run proves: only a task whose scope names them may change them.
+SETTINGS = "yaoki.toml"
+# Merged, this folder would overwrite the store of whoever merges.  No task may bring it.
+STATE = ".yaoki"
 
 
 def outside(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
@@ -18,6 +22,14 @@ def outside(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     if not globs:
         return ()
     return tuple(sorted(path for path in changed if not covered(path, globs)))
+
+
+def of_yaoki(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+    """The changed paths that are yaoki's own, but for settings that the scope names."""
+    given = tuple(scope)
+    allowed = bool(given) and covered(SETTINGS, given)
+    own = (path for path in changed if path.partition("/")[0].casefold() in {SETTINGS, STATE})
+    return tuple(sorted(path for path in own if path != SETTINGS or not allowed))
 
 
 def covered(path: str, globs: Iterable[str]) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yaoki.core.classify import UNFIT
-from yaoki.core.model import Finding, Item, OnFailure, Outcome, Task
-from yaoki.core.scope import outside
+from yaoki.core.model import Finding, Item, OnFailure, Outcome, Task, TaskKind
+from yaoki.core.scope import of_yaoki, outside
 from yaoki.ports import Candidate
 
 
@@ -45,11 +45,6 @@ def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
     """
     if candidate.markers and "conflict-markers" not in task.waivers:
         yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
-    strays = outside(candidate.changed, task.spec.scope) if task.spec.scope else ()
-    if strays and "scope" not in task.waivers:
-        found = _failing("scope", "out-of-scope", "changes outside the declared scope", strays)
-        params = {"outsideFiles": list(strays[:100]), "scope": list(task.spec.scope)}
-        yield replace(found, params=params)
     too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
     allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
     if too_many and not allowed:
@@ -58,6 +53,19 @@ def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
         yield Finding(
             "mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words, params=numbers
         )
+    if "scope" not in task.waivers:
+        yield from _strays(task, candidate)
+
+
+def _strays(task: Task, candidate: Candidate) -> Iterator[Finding]:
+    """At most one finding; what is yaoki's own goes before what is merely outside."""
+    scope = task.spec.scope
+    # The subtasks of a group were judged one by one.
+    own = of_yaoki(candidate.changed, scope) if task.spec.kind is not TaskKind.GROUP else ()
+    words = "changes of yaoki's own files" if own else "changes outside the declared scope"
+    if strays := own or outside(candidate.changed, scope):
+        found = _failing("scope", "out-of-scope", words, strays)
+        yield replace(found, params={"outsideFiles": list(strays[:100]), "scope": list(scope)})
 
 
 def _failing(name: str, pattern: str, words: str, paths: tuple[str, ...]) -> Finding:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from hashlib import sha256
+from hashlib import sha1, sha256
 from pathlib import Path
 
 from yaoki.workspace.git import Git, Site
@@ -35,11 +35,18 @@ COMMON = "commondir"
 SINGLE = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", COMMON)
 FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs", "worktrees")
 
-# What people, and git on their behalf, set while a run goes on, and what starts no program.
-BENIGN = re.compile(
-    rb"remote\..+\.(url|pushurl|fetch|tagopt|prune|skipfetchall)"
-    rb"|branch\..+\.(remote|merge|rebase|pushremote|description)"
-    rb"|(user|gui|color)\..+",
+# What starts a program, leads git elsewhere, or changes how it reads files.  Everything else people
+# and their editors set while a run goes on: they note the base of a branch, or how to pull.
+MATTERS = re.compile(
+    rb"core\.(?!(?:abbrev|comment(?:char|string)|commitgraph|preloadindex|untrackedcache)\Z).+"
+    rb"|(?:include|includeif|attr|filter|fsmonitor|transfer|url|http|protocol|ssh|safe|init)\..+"
+    rb"|(?:alias|credential|gpg|pager|sequence|trailer|interactive|hook|tar|guitool)\..+"
+    rb"|(?:browser|web|man|instaweb|sendemail|difftool|mergetool|uploadpack|receive)\..+"
+    rb"|(?:extensions\.(?!worktreeconfig\Z)|lfs\.(?!repositoryformatversion\Z)).+"
+    rb"|diff\.external|(?:diff|merge)\..+\.[^.]+|branch\..+\.mergeoptions|submodule\..+\.update"
+    rb"|remote\.pushdefault"
+    rb"|remote\..+\.(?!(?:url|pushurl|fetch|tagopt|prune|skipfetchall|gh-resolved)\Z)[^.]+"
+    rb"|.+\.[^.]*(?:command|cmd|prog|program|helper|driver|process|hook|path|uri)",
     re.DOTALL,
 )
 REMOTE = re.compile(rb"remote\..+\.(url|pushurl)", re.DOTALL)
@@ -62,7 +69,8 @@ def guards(
     held = {file: linked(file) + _mattering(git, one, remote) for file, one in configs.items()}
     settings = {**configs, **reached(git, _personal(home), home)}
     for named, folder in hook_folders(git, settings, repository.top, home).items():
-        held.update(hooks(folder, (repository.top, common)))
+        found = hooks(folder, (repository.top, common))
+        held.update(one for one in found if not _as_in_the_index(git, repository, *one))
         held.update({named: os.fsencode(folder)} if named != folder else {})
     held.update(hooks(common / "hooks"))
     held.update(_leading(repository, worktree))
@@ -83,6 +91,23 @@ def _leading(repository: Repository, worktree: Path | None) -> Iterator[tuple[Pa
             yield folder, where
 
 
+def _as_in_the_index(git: Git, repository: Repository, file: Path, held: bytes) -> bool:
+    """Hooks that a project tracks come and go with a person's commits, pulls and branches."""
+    if not file.is_relative_to(repository.top) or file.is_symlink():
+        return False
+    name = os.fsencode(file.relative_to(repository.top))
+    tracked = _tracked(git, repository, _inode(repository.git_dir / "index")).get(name, b"")
+    text, make = held[1:], sha256 if len(tracked) == sha256().digest_size * 2 else sha1
+    # git's name of the content, which needs no strong hash here: a changed file is told as well.
+    return make(b"blob %d\0%b" % (len(text), text)).hexdigest().encode() == tracked
+
+
+@lru_cache(maxsize=1)
+def _tracked(git: Git, repository: Repository, inode: bytes) -> dict[bytes, bytes]:
+    lines = (entry.partition(b"\t") for entry in _entries(git, repository, inode).split(b"\0"))
+    return {name: facts.split(b" ")[1] for facts, _, name in lines if name}
+
+
 def _name(file: Path, common_dir: Path) -> str:
     inside = file.is_relative_to(common_dir)
     return file.relative_to(common_dir).as_posix() if inside else str(file)
@@ -95,7 +120,7 @@ def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
         return held
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
     keys = ((entry, entry.partition(b"\n")[0]) for entry in found)
-    return b"\0".join(e for e, key in keys if key in own or not BENIGN.fullmatch(key))
+    return b"\0".join(e for e, key in keys if key in own or MATTERS.fullmatch(key))
 
 
 def _home() -> Path | None:

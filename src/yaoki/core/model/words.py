@@ -24,7 +24,9 @@ JUDGE_TRIES_MAX = 3
 CHECK_ENTRY_POINTS = "yaoki.checks"
 
 # What must hold of any change, whatever the plan checks; a person may waive each by its name.
+GIT_CONFIG = "git-config"
 BUILT_IN = (
+    GIT_CONFIG,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity"),
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )
