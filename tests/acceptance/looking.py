@@ -24,8 +24,8 @@ from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 40
-# The program itself, which would begin at once, and the script that imports nothing of ours.
-NOT_IMPORTED = {"yaoki.__main__", "yaoki.shim"}
+# The program itself, which would begin at once, and the script that imports nothing else of ours.
+NOT_IMPORTED = {"yaoki.__main__", "yaoki.shim.__main__"}
 _turn = Lock()
 
 

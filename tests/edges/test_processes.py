@@ -381,7 +381,7 @@ def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> No
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.look(folder).phase == "gone")
 
-    shim = Path(__file__).parents[2] / "src" / "yaoki" / "shim.py"
+    shim = Path(__file__).parents[2] / "src" / "yaoki" / "shim" / "__main__.py"
     second = subprocess.run([sys.executable, "-I", "-S", shim, folder], timeout=20, check=False)
 
     assert second.returncode == 0

@@ -28,12 +28,13 @@ from yaoki.app.planning import PlanReading
 from yaoki.core.model import Catalogue, Run, RunId, Spec, Task
 from yaoki.engine.branches import Guard
 from yaoki.engine.closing import Closing
-from yaoki.engine.control import Control, Submission
+from yaoki.engine.control import Control
 from yaoki.engine.growing import Growth
 from yaoki.engine.hold import Hold
 from yaoki.engine.sending import Sending
 from yaoki.engine.stage_settings import Room, Settings
 from yaoki.engine.stages import Stages
+from yaoki.engine.submitting import Submission
 from yaoki.engine.worker import Worker
 from yaoki.store import SqlStore, open_store
 from yaoki.store.outbox import Posting

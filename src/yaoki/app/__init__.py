@@ -124,7 +124,7 @@ class App(Gate):
         tags: Sequence[str] = (),
     ) -> Run:
         """Freeze a plan as a run of this repository; `tags` are those of who will carry it."""
-        from yaoki.engine.control import Submission
+        from yaoki.engine.submitting import Submission
 
         self.check(plan)
         self.check_agents(plan)

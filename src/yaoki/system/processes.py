@@ -22,15 +22,7 @@ from yaoki.system.files import cannot, locked
 from yaoki.system.machine import PROC, alive, boot_id
 from yaoki.system.sweep import end_marked
 
-SHIM = Path(__file__).parents[1] / "shim.py"
-# Run as a module it is compiled once and not at each start.
-AS_MODULE = """
-import sys
-sys.path.append(sys.argv[1][: -len("/shim.py")])
-import shim
-shim.main(sys.argv[2])
-shim.leave()
-"""
+SHIM = Path(__file__).parents[1] / "shim" / "__main__.py"
 START_S_MAX = 10.0
 Number = int | float
 # What an exit tells; a file that tells less was not written by a shim.
@@ -107,7 +99,7 @@ class ShimProcesses:
         """The shim in its own session; a thread collects it, so it never stays a zombie."""
         with (folder / "shim.log").open("ab") as log:
             shim = subprocess.Popen(
-                [self._python, "-I", "-S", "-c", AS_MODULE, str(SHIM), str(folder)],
+                [self._python, "-I", "-S", str(SHIM), str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

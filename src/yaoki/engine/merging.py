@@ -1,0 +1,62 @@
+"""The base branch moves to the run branch, once nothing speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from yaoki.core.model import Run
+from yaoki.core.status import Status
+from yaoki.engine.branches import Guard, landed_on
+from yaoki.engine.status import status_of
+from yaoki.errors import GitFailed, NotNow
+from yaoki.ports import Merged, Store, Workspace
+
+
+class Merging:
+    """Asked by `Control`."""
+
+    def __init__(self, store: Store, workspace: Workspace, guard: Guard) -> None:
+        self._store, self._workspace, self._guard = store, workspace, guard
+
+    def merge(
+        self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
+    ) -> Merged:
+        """Of a run that is not done only if `partial`; what landed must be there in any case."""
+        stands = status_of(self._store, run)
+        if stands is not Status.DONE and not partial:
+            raise NotNow(
+                f"run {run.id} is {stands.value}, so not all of it is proven",
+                hint=f"yaoki status {run.id}, or merge what has landed: "
+                f"yaoki merge {run.id} --partial",
+            )
+        rows = self._store.rows(run.id)
+        lost = self._workspace.lacks(run, [row.landed for row in landed_on(rows)])
+        if lost or not self._taken(run, into):
+            by_hand = f"git switch {run.base_branch} && git merge {run.branch}"
+            self._guard.refuse(run, "" if lost else f"or take it as it is: {by_hand}")
+        if lost:
+            names = ", ".join(row.name for row in rows if row.landed in lost)
+            raise NotNow(
+                f"{run.branch} no longer holds what landed: {names}",
+                hint=f"git log --oneline {run.branch}; the work itself: yaoki recover",
+            )
+        cut_off = [row.id for row in rows if row.undo_wanted]
+        if cut_off:
+            raise NotNow(
+                f"the undo of {cut_off[0]} was cut off in the middle",
+                hint=f"finish it: yaoki undo {cut_off[0]}",
+            )
+        result = self._workspace.merge(run, into=into, force_ref=force_ref)
+        data = {"branch": result.branch, "commit": result.commit, "how": result.how}
+        # Of a run that goes on more is to come: its branch is not yet the user's.
+        over = {"merged": result.commit} if stands in {Status.DONE, Status.CANCELLED} else {}
+        self._store.update_run(run.id, "RUN_MERGED", data, **over)
+        return result
+
+    def _taken(self, run: Run, into: str) -> bool:
+        """Did a person merge all of it by hand?  Who did knows what it holds."""
+        try:
+            rest = replace(run, base=f"refs/heads/{into or run.base_branch}")
+            return not self._workspace.landings(rest)
+        except GitFailed:
+            return False

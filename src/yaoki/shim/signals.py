@@ -1,0 +1,46 @@
+"""Signals: those that wake the shim, and those it sends."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
+# How long to sleep when no signal rings.
+POLL_S_MIN, POLL_S_MAX = 0.05, 0.25
+
+
+class Bell:
+    """Sleeps until a signal rings or the time is over."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self._reader, writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, self._ring)
+        signal.signal(signal.SIGTERM, self._ring)
+
+    def _ring(self, number: int, _: FrameType | None) -> None:
+        self.asked = self.asked or number == signal.SIGTERM
+
+    def wait(self, seconds: float) -> None:
+        if select.select([self._reader], [], [], max(seconds, 0.0))[0]:
+            os.read(self._reader, 4096)
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            continue  # gone meanwhile, or another user's; the next look at the tree tells
