@@ -42,8 +42,11 @@ def red_commits(place: Place, branch: str) -> list[str]:
 @pytest.mark.acceptance
 @pytest.mark.spec("3.3", "3.4", "0.1")
 def test_two_that_are_red_together_never_both_land(place: Place) -> None:
-    """Each task is verified on top of what has landed, so the second one is sent back."""
-    done = place.yaoki("run", place.plan(two("together", {})), "--quiet")
+    """Each task is verified on top of what has landed, so the second one is sent back, whichever
+    that is, and mends what is wrong.
+    """
+    left = [writes("left.txt"), [*writes("left.txt"), *writes("right.txt")]]
+    done = place.yaoki("run", place.plan(two("together", {"left": left})), "--quiet")
 
     assert done.code == 0, done.out + done.err
     branch = place.status()["run_branch"]

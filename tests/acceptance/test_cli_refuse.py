@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,19 @@ def good_plan() -> dict[str, object]:
     return a_plan(
         {"one": [writes("a.txt")]}, [{"id": "one", "checks": ["a"]}], {"a": holds("a.txt")}
     )
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_a_folder_that_is_gone_under_ones_feet_is_told(place: Place, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    shell = ("sh", "-c", 'rmdir "$PWD" && exec "$0" -m yaoki status', sys.executable)
+
+    done = subprocess.run(shell, cwd=gone, env=place.env, capture_output=True, text=True)
+
+    assert done.returncode == 2, done.stderr
+    assert "the folder this was started in is gone" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.spec("2.2", "0.6", "12.1")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.acceptance.place import (
     BOUND_S,
+    PATIENT,
     Completed,
     Place,
     a_plan,
@@ -288,6 +289,8 @@ def test_replaced_cancelled_finished_and_unknown_tasks_are_told_apart(
 @pytest.mark.spec("11.2", "11.3", "0.2")
 def test_an_agent_that_was_adopted_still_counts(place: Place, tmp_path: Path) -> None:
     """Its worker died; the next claim waits for the very same process."""
+    # On a slow machine it takes a while until somebody renews its lease again.
+    place.settings(PATIENT)
     kept, go = tmp_path / "env", tmp_path / "go"
     plan = place.plan(one_task([[keeps_environment(kept), waits_for(go), *writes("a.txt")]]))
     worker = place.start("run", plan, "--quiet")

@@ -63,6 +63,7 @@ def _unknown(name: str) -> str:
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:
     """Carry the work of coding agents to a proven end."""
-    from yaoki.cli.standing import calling_repository
+    from yaoki.cli.standing import calling_repository, refuse_nowhere
 
+    refuse_nowhere()
     ctx.obj = repo or calling_repository(ctx.invoked_subcommand or "")

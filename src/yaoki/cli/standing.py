@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from yaoki.errors import RepositoryUnfit
+
 # What agents may ask for; the rest is people's, and they name their repository themselves.
 FOR_AGENTS = frozenset(
     ("status", "why", "plan", "validate", "trace", "logs", "diff", "report", "result", "mcp")
@@ -22,6 +24,16 @@ def calling_repository(command: str, environ: Mapping[str, str] = os.environ) ->
     if not (told and worktree) or command not in FOR_AGENTS:
         return None
     return told if in_own_worktree(Path.cwd(), environ) else None
+
+
+def refuse_nowhere() -> None:
+    """A worktree goes when its task has landed, and a shell may still stand in it."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise RepositoryUnfit(
+            "the folder this was started in is gone", hint="cd to your repository"
+        ) from error
 
 
 def in_own_worktree(where: Path, environ: Mapping[str, str] = os.environ) -> bool:

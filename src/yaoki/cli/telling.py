@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -83,4 +84,7 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
 
 def _places(given: Sequence[str]) -> list[Path]:
     named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
-    return [place.absolute() for place in (*named, Path.cwd())]
+    with suppress(FileNotFoundError):
+        # The folder one stands in may be gone.
+        return [place.absolute() for place in (*named, Path.cwd())]
+    return [place for place in named if place.is_absolute()]
