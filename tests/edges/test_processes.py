@@ -497,6 +497,19 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
     assert folder.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.spec("3.8", "0.4")
+@pytest.mark.parametrize("name", ["started.json", "beat.json", "exit.json", "end"])
+def test_a_pipe_among_the_files_holds_nobody_up(folder: Path, place: Path, name: str) -> None:
+    """An agent can write there: what is no plain file tells nothing, and ends at most the agent."""
+    script = f"for i in 1 2 3 4; do rm -f {name}; mkfifo {name}; sleep 0.1; done; sleep 60"
+    PROCESSES.start(folder, shell(place, f"cd {folder} && {script}"))
+    until((folder / name).is_fifo)
+
+    look = PROCESSES.end(folder, "stop")
+
+    assert look.phase in {"exited", "gone"}
+
+
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [str, lambda value: json.dumps(value)[1:-1], quote])
 def test_what_the_agent_said_of_its_secrets_is_stars_once_it_ended(

@@ -45,9 +45,22 @@ class GitHere:
     def reachable(self, base: str, head: str) -> frozenset[str]:
         return frozenset(self._git.text("rev-list", f"{base}..{head}", "--").split())
 
+    def has(self, branch: str) -> bool:
+        return self._refs.commits(f"refs/heads/{branch}")[0] is not None
+
     def checked_out(self, branch: str) -> Path | None:
         """Where somebody works on the branch: nobody else may move it."""
         return next(iter(self._refs.checked_out(f"refs/heads/{branch}")), None)
+
+    def taken(self, branch: str, commits: Sequence[str], base: str) -> str:
+        """The head of the branch when it holds all of these and they are more than the base."""
+        head = self._refs.commits(f"refs/heads/{branch}")[0]
+        more = bool(commits) and self._beyond(commits, base)
+        return head.sha if head and more and not self._beyond(commits, head.sha) else ""
+
+    def _beyond(self, commits: Sequence[str], head: str) -> bool:
+        given = "".join(f"{name}\n" for name in (*commits, f"^{head}")).encode()
+        return bool(self._git.run("rev-list", "-n", "1", "--stdin", given=given).out.strip())
 
     def holding(self, commit: str, ref: str) -> list[str]:
         if not ref:

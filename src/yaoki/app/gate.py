@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.parts import Parts
+from yaoki.core.counting import count
 from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import Fault, NotNow, PlanInvalid
 from yaoki.system import run
@@ -68,7 +69,8 @@ class Gate(Parts):
         """The project's own prompt files, before an agent would get them."""
         defects = self._prompt_defects(plan.asked)
         if defects:
-            words = f"{self.home / 'prompts'}: {len(defects)} defects in the project's own prompts"
+            found = count(len(defects), "defect")
+            words = f"{self.home / 'prompts'}: {found} in the project's own prompts"
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
     def baseline(self, plan: Plan, base: str = "") -> dict[str, Finding]:

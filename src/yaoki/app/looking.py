@@ -6,7 +6,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +34,21 @@ FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err
 def look(app: App, run: Run, *, branch: bool = False) -> RunView:
     """The run as it stands now; `branch` also looks whether its branch holds what landed."""
     rows = app.store.rows(run.id)
+    run = as_taken(app, run, rows)
     there = on_branch(app, run, rows) if branch or run.paused.startswith(BRANCH) else {}
     return seen(app, run, rows, app.store.needs(run.id), questions(app, rows), there)
+
+
+def as_taken(app: App, run: Run, rows: Sequence[Row]) -> Run:
+    """Merged is also what a person merged by git itself: the base then holds all that landed."""
+    if run.merged or run.summed_at is None:
+        return run
+    landed = [row.landed for row in landed_on(rows)]
+    try:
+        head = GitHere(app.repository.common_dir).taken(run.base_branch, landed, run.base)
+    except GitFailed:
+        return run
+    return replace(run, merged=head) if head else run
 
 
 def seen(
@@ -92,7 +105,8 @@ def taking(app: App, run: Run) -> str:
     moves a branch that is checked out.
     """
     try:
-        place = GitHere(app.repository.common_dir).checked_out(run.base_branch)
+        git = GitHere(app.repository.common_dir)
+        place = git.checked_out(run.base_branch) if git.has(run.branch) else None
     except GitFailed:
         return ""
     if place is None or (run.cancel_wanted and not _sound(app, run)):

@@ -55,7 +55,7 @@ def made_report(app: App, run: Run) -> Report:
         held=lambda task_id: _held(app, task_id),
         # Names and commands come again and again.
         clean=cache(lambda text: _shown(text, secrets)),
-        warnings=_warned(app, run),
+        warnings=_warned(app, view.run),
     )
     made = report_document(given)
     return {**made, "receipt": make(made, branch) if _provable(made, branch) else None}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.app.looking import QUESTIONS_MAX, on_branch, seen
+from yaoki.app.looking import QUESTIONS_MAX, as_taken, on_branch, seen
 from yaoki.core.model import State
 from yaoki.engine.branches import landed_on
 from yaoki.store import changes
@@ -37,6 +38,7 @@ class Watch:
         self._asked: dict[TaskId, tuple[Row, Question | None]] = {}
         self._there: dict[TaskId, bool] = {}
         self._there_at: datetime | None = None
+        self._merged = ""
         self._seq = -1
         self._whole_at: datetime | None = None
 
@@ -48,16 +50,20 @@ class Watch:
         run = self._app.store.run(self._run_id)
         self._catch_up()
         rows = list(self._rows.values())
-        asked, there = self._questions(rows), self._branch(run, rows)
+        run, there = self._branch(run, rows)
+        asked = self._questions(rows)
         return seen(self._app, run, rows, self.shape.needs, asked, there)
 
-    def _branch(self, run: Run, rows: list[Row]) -> dict[TaskId, bool]:
+    def _branch(self, run: Run, rows: list[Row]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked now and then: it is no store, and has much to look through."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
         if not remote and (self._there_at is None or now - self._there_at > BRANCH_HOLDS):
-            self._there, self._there_at = on_branch(self._app, run, rows), now
+            known = as_taken(self._app, run, rows)
+            self._merged, self._there_at = known.merged, now
+            self._there = on_branch(self._app, known, rows)
         landed = {row.id for row in landed_on(rows)} if self._there else ()
-        return {task_id: self._there.get(task_id, True) for task_id in landed}
+        there = {task_id: self._there.get(task_id, True) for task_id in landed}
+        return replace(run, merged=run.merged or self._merged), there
 
     def _catch_up(self) -> None:
         now = self._app.clock.now()

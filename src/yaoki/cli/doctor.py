@@ -14,6 +14,7 @@ from yaoki.cli.condition import Line
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.core.counting import count
 from yaoki.errors import GitMissing, RemoteAway, YaokiError
 from yaoki.views import SCHEMA
 
@@ -229,7 +230,8 @@ def _whole(app: App) -> Line:
         remedy = "yaoki status: it is set aside and restored from its backups and its journal file"
         return Line("store", False, f"{path} is damaged: {wrong[0]}", remedy)
     aside = app.set_aside()
-    kept = f"; {len(aside)} damaged ones are kept, the newest in {aside[-1]}" if aside else ""
+    damaged = count(len(aside), "damaged one is", "damaged ones are")
+    kept = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
     return Line("store", True, f"{path}, whole{kept}")
 
 
@@ -237,7 +239,7 @@ def _witness(app: App) -> Line:
     """What the store would be made again from, line by line."""
     folder, missing = app.journal_folder, app.store.unwitnessed()
     if missing:
-        words = f"{folder} lacks {len(missing)} lines, the first is {missing[0]}"
+        words = f"{folder} lacks {count(len(missing), 'line')}, the first is {missing[0]}"
         remedy = f"mv {folder} {folder}.old: the next command writes it anew"
         return Line("journal file", False, words, remedy)
     return Line("journal file", True, f"{folder}, holds every line of the journal")
@@ -252,8 +254,17 @@ def _journal(app: App) -> Line:
     if wrong:
         place = "the database" if app.store_on_server else app.store_path.parent
         hint = f"keep a copy of {place}, and do not go on with that run"
-        return Line("journal", False, f"{len(wrong)} mismatches: {wrong[0]}", hint)
-    return Line("journal", True, f"folds to the rows of the last {len(runs)} runs{unseen}")
+        found = count(len(wrong), "mismatch", "mismatches")
+        return Line("journal", False, f"{found}: {wrong[0]}", hint)
+    return Line("journal", True, f"folds to the rows of the last {count(len(runs), 'run')}{unseen}")
+
+
+def _bent(app: App, run: Run) -> str:
+    """The branch of a run that a person has merged is theirs to delete."""
+    from yaoki.app.looking import as_taken
+
+    words = app.workspace.intact(run)
+    return words and app.workspace.intact(as_taken(app, run, app.store.rows(run.id)))
 
 
 def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
@@ -262,6 +273,6 @@ def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
     if app.settings.workspace.remote and app.workspace.away():
         return [], unseen
     try:
-        return [words for run in runs if (words := app.workspace.intact(run))], ""
+        return [words for run in runs if (words := _bent(app, run))], ""
     except RemoteAway:
         return [], unseen

@@ -83,7 +83,8 @@ class Closing:
             return any(settle(run) or not self._store.resting(run.id) for settle in steps)
         except BranchStrayed as strayed:
             self._guard.ask(run, strayed)
-            return True
+            # Of a run that has come to its end nobody asks: its branch is the user's.
+            return bool(self._store.run(run.id).paused)
 
     def _sum_up(self, run: Run) -> None:
         """Once per end; a run that goes on later is summed up again."""

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import threading
 from pathlib import Path
 
@@ -78,6 +79,21 @@ def state_home() -> Path:
     if state := os.environ.get("XDG_STATE_HOME"):
         return Path(state) / "yaoki"
     return Path.home() / ".local" / "state" / "yaoki"
+
+
+def plain_bytes(file: Path, most: int) -> bytes | None:
+    """The first bytes of a plain file; None for anything else.
+
+    In folders that an agent may write a link could lead anywhere, and a pipe hold us up for good.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}:
+            return None
+        raise
+    with os.fdopen(handle, "rb") as stream:
+        return stream.read(most) if stat.S_ISREG(os.fstat(handle).st_mode) else None
 
 
 def locked(file: Path) -> bool:

@@ -18,7 +18,7 @@ from uuid import uuid4
 from yaoki.core.redact import forms_of
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
-from yaoki.system.files import cannot, locked
+from yaoki.system.files import cannot, locked, plain_bytes
 from yaoki.system.machine import PROC, alive, boot_id
 from yaoki.system.sweep import end_marked
 
@@ -38,6 +38,10 @@ EXIT: Mapping[str, Any] = {
 # A little more than the shim itself may take after the grace: see KILL_S_MAX and STARS_S_MAX there.
 PATIENCE = timedelta(seconds=32)
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
+# Of what an agent could have written in a shim's place.
+FACTS_BYTES_MAX = 1 << 20
+GRACE_S_MAX = 3600.0
+NUMBER_MAX = 1e15
 
 
 class ShimProcesses:
@@ -92,7 +96,7 @@ class ShimProcesses:
         _ask(folder, why)
         look = self._settle(folder)
         if look.phase == "gone" or not PROC:
-            end_marked(_read(folder / "started.json").get("mark", ""))
+            end_marked(str(_read(folder / "started.json").get("mark", "")))
         return look
 
     def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
@@ -113,7 +117,7 @@ class ShimProcesses:
         started = _read(folder / "started.json")
         for number in (signal.SIGTERM, signal.SIGCONT):
             _signal(started, number)
-        seconds = started.get("grace_s", 0.0) + self._patience_s
+        seconds = min(_number(started, "grace_s"), GRACE_S_MAX) + self._patience_s
         if not _wait_until(lambda: self.look(folder).phase != "running", seconds):
             _signal(started, signal.SIGKILL)
             _wait_until(lambda: self.look(folder).phase != "running", POLL_S_MAX * 10)
@@ -147,20 +151,25 @@ def _launch_facts(launch: Launch) -> dict[str, Any]:
 
 
 def _started(folder: Path) -> bool:
-    return (folder / "started.json").exists()
+    return os.path.lexists(folder / "started.json")
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The facts in a file; nothing when it is missing or no longer whole."""
+    """The facts in a file; nothing when it is missing, no file, or no longer whole."""
     try:
-        facts = json.loads(file.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        facts = json.loads(plain_bytes(file, FACTS_BYTES_MAX) or b"{}")
+    except (ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
 
 
+def _number(facts: Mapping[str, Any], name: str) -> float:
+    found = facts.get(name)
+    return max(0.0, found) if isinstance(found, int | float) and found < NUMBER_MAX else 0.0
+
+
 def _exited(folder: Path) -> Look | None:
-    facts = _read(folder / "exit.json")
+    facts = _read(folder / "exit.json") if _read(folder / "started.json") else {}
     if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT.items()):
         return None
     return Look(
@@ -179,9 +188,9 @@ def _running(folder: Path) -> Look:
     beat = _read(folder / "beat.json")
     return Look(
         "running",
-        seconds=beat.get("seconds", 0.0),
-        quiet_seconds=beat.get("quiet_s", 0.0),
-        output_bytes=beat.get("out_bytes", 0),
+        seconds=_number(beat, "seconds"),
+        quiet_seconds=_number(beat, "quiet_s"),
+        output_bytes=int(_number(beat, "out_bytes")),
     )
 
 
@@ -192,7 +201,7 @@ def _locked(folder: Path) -> bool:
 
 def _ask(folder: Path, why: str) -> None:
     """Leave the wish for the shim, now running or still to come; the first one stands."""
-    if not (folder / "end").exists():
+    if not os.path.lexists(folder / "end"):
         own = folder / f"end.{uuid4().hex}.tmp"
         # Never through a link that somebody laid there.
         with own.open("x", encoding="utf-8") as file:
@@ -202,7 +211,9 @@ def _ask(folder: Path, why: str) -> None:
 
 def _signal(started: dict[str, Any], number: int) -> None:
     """Signal the shim itself, never a later process with its number."""
-    if started and alive(started["pid"], started["start"], started["boot"]):
+    pid, start, boot = (started.get(name) for name in ("pid", "start", "boot"))
+    known = isinstance(pid, int) and isinstance(start, int) and isinstance(boot, str)
+    if known and alive(started["pid"], started["start"], started["boot"]):
         os.kill(started["pid"], number)
 
 
@@ -217,5 +228,6 @@ def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace")[-2000:].splitlines()
+    held = (plain_bytes(log, FACTS_BYTES_MAX) or b"")[-2000:].decode("utf-8", "replace")
+    lines = held.splitlines()
     return lines[-1] if lines else f"nothing in {log}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from yaoki.core.counting import count
 from yaoki.core.graph import causes
 from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, Task, TaskId
 from yaoki.core.status import Status, exit_code, stands_at
@@ -82,6 +83,15 @@ class RunView:
     def asking(self) -> tuple[TaskView, ...]:
         """Who needs a person."""
         return tuple(view for view in self.tasks if view.row.state is State.ESCALATED)
+
+    @property
+    def part(self) -> str:
+        """Of a run that ended without being done: what the command that merges it takes."""
+        done, tasks = len(self.landed), len(self.planned)
+        merges = self.status is Status.CANCELLED and " merge " in self.next
+        if not merges or done == tasks:
+            return ""
+        return f"not all of it is done: the next command takes {done} of {count(tasks, 'task')}"
 
     @property
     def notes(self) -> tuple[TaskView, ...]:
@@ -220,6 +230,8 @@ def _next(
             landed = any(view.row.landed for view in tasks)
             if not landed:
                 return "yaoki recover"
+            if run.merged:
+                return f"git log {run.merged}"
             return taking() or f"yaoki merge {run.id} --partial"
 
 
@@ -233,7 +245,7 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     if view.blocked:
         return f"blocked by {names.get(view.cause, view.cause)}"
     if row.held:
-        return "waits for its one re-run until everything else rests"
+        return _held(row)
     if row.due_at is not None and row.due_at > now:
         return f"next try in {(row.due_at - now).total_seconds():.0f} s"
     if view.unmet:
@@ -241,11 +253,22 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
         more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
         return f"needs {', '.join(shown[:NEEDS_SHOWN])}{more}"
     if view.limited_until is not None and row.stage == Stage.PREPARE:
-        left = max(0.0, (view.limited_until - now).total_seconds())
+        left = (view.limited_until - now).total_seconds()
+        if left <= 0:
+            return f"waits for its account {row.account}, whose limit is over: one task tries first"
         return f"waits for its account {row.account}, limited for {left:.0f} s"
     if row.refused and row.stage == Stage.VERIFY:
         return view.lacks or "waits for its turn to be proven on the moved branch"
     return view.lacks or "waits for a free slot"
+
+
+def _held(row: Row) -> str:
+    """What follows is decided when everything else rests."""
+    if row.parent:
+        return "waits until everything else rests; then its group is recovered"
+    if row.reason == Reason.MAX_RETRIES_INTEGRATION:
+        return "waits until everything else rests; its one re-run is used up"
+    return "waits for its one re-run until everything else rests"
 
 
 def row_of(task: Task, open_needs: int) -> Row:

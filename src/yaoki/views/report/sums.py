@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Run, State
+from yaoki.core.status import Status
 from yaoki.ports import SavedWork
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.tries import PERSON, RETRY, TURN
@@ -33,7 +34,8 @@ def numbers(view: RunView, fold: Fold, landed: frozenset[str]) -> Data:
         "cancelled": states[State.CANCELLED],
         "open": states[State.WAITING] + states[State.ACTIVE] - blocked,
         "replaced": sum(t.row.state is State.REPLACED for t in view.tasks),
-        "whole_proven": bool(proofs) and proofs[-1],
+        # Of a run that was cut short, or had work taken back since, the last proof says nothing.
+        "whole_proven": view.status is Status.DONE and bool(proofs) and proofs[-1],
         "attempts": sum(len(t.tries) + t.tries_left_out for t in fold.tasks.values()),
         "retries": sum(sum(t.retries.values()) for t in fold.tasks.values()),
         "workers_lost": fold.counted["LEASE_EXPIRED"],

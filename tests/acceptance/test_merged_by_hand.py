@@ -1,0 +1,60 @@
+"""A person takes a finished run by git itself and deletes its branch: that is its good end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1", "9.6", "0.2")]
+
+
+def finished(place: Place) -> str:
+    plan = a_plan(
+        {"a": [writes("a.txt")], "b": [writes("b.txt")]},
+        [{"id": name, "checks": [name]} for name in "ab"],
+        {**{name: holds(f"{name}.txt") for name in "ab"}, "both": holds("a.txt")},
+        done_when=["both"],
+    )
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+    assert done.code == 0, done.out + done.err
+    return str(place.status()["run"])
+
+
+def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> None:
+    run = finished(place)
+    before = place.status()["next"]
+    place.git("merge", "-q", "--ff-only", f"yaoki/{run}")
+
+    stands = place.status()
+
+    assert before == f"git merge yaoki/{run}"
+    assert stands["next"] == f"git log {place.git('rev-parse', 'main')}"
+    assert stands["merged"] == place.git("rev-parse", "main")
+
+
+def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> None:
+    run = finished(place)
+    place.git("merge", "-q", "--ff-only", f"yaoki/{run}")
+    place.git("branch", "-q", "-d", f"yaoki/{run}")
+
+    resumed = place.yaoki("resume", "--quiet")
+    report = place.yaoki("report", "--format", "json").document
+    doctor = place.yaoki("doctor", "--json").document["lines"]
+
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert (report["numbers"]["done"], report["numbers"]["lost"]) == (2, 0), report["verdict"]
+    assert report["warnings"] == []
+    assert [one["words"] for one in doctor if one["name"] == "journal" and not one["ok"]] == []
+
+
+def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: Place) -> None:
+    run = finished(place)
+    place.git("branch", "-q", "-D", f"yaoki/{run}")
+
+    resumed = place.yaoki("resume", "--quiet")
+
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert "gone" in place.yaoki("report").out
+    assert place.status()["next"] == f"yaoki merge {run}", "which names the command that helps"
+    assert f"git branch -f yaoki/{run}" in place.yaoki("merge", run).err
