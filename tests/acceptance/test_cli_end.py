@@ -184,7 +184,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     again = place.yaoki("answer", "two", "retry")
     gone_on = place.yaoki("resume")
 
-    assert (standing.code, "stand on one: two" in standing.err) == (6, True)
+    assert (standing.code, "stands on one: two" in standing.err) == (6, True)
     assert undone.code == 0, undone.err
     assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
     assert "two.txt" not in files

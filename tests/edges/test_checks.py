@@ -1,8 +1,10 @@
 """Checks on real processes and files: passed, failed, broken, skipped, and never mistaken."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from yaoki.checks import Checks
+from yaoki.checks.counting import counted
 from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch
@@ -585,12 +588,53 @@ def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
     quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     by_report = bench.run(*pytest_, "--junit-xml", "{report}", env=quick)
-    by_text = bench.run(*pytest_, env=quick)
+    unasked = bench.run(*pytest_, env=quick)
+    by_text = bench.sh(shlex.join(pytest_), env=quick)
 
     assert by_report.message == "1 test failed: test_a::test_x: assert 1 == 2"
+    assert (unasked.message, unasked.params["testCount"]) == (by_report.message, 2)
     assert by_text.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
     assert {by_report.pattern, by_text.pattern} == {"test-failed"}
     assert not list(bench.worktree.rglob("__pycache__"))
+
+
+@pytest.mark.spec("6.2", "6.6", "0.1")
+@pytest.mark.parametrize("option", ["--co", "--setup-plan", "--help", "--fixtures", "exit"])
+def test_a_pytest_that_runs_nothing_proves_nothing(bench: Bench, option: str) -> None:
+    """Whether its settings say so or the work itself ends the process with zero."""
+    ends = "import os\nos._exit(0)\n" if option == "exit" else ""
+    (bench.worktree / "test_a.py").write_text(f"{ends}def test_x(): assert 1 == 2\n")
+    options = "" if option == "exit" else f"addopts = {option}\n"
+    (bench.worktree / "pytest.ini").write_text(f"[pytest]\n{options}")
+    quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+    finding = bench.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", env=quick)
+
+    assert finding.outcome is Outcome.FAILED, finding.output
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("pytest", True),
+        ("/x/bin/python3.12 -X dev -m pytest tests", True),
+        ("uv run pytest -q", True),
+        ("poetry run python -m pytest", True),
+        ("pytest --collect-only", False),
+        ("pytest --junitxml=x.xml", False),
+        ("pytest -p no:junitxml", False),
+        ("pytest -- tests", False),
+        ("pip install pytest", False),
+        ("make pytest", False),
+        ("python pytest", False),
+    ],
+)
+def test_only_pytest_itself_is_asked_for_a_report(words: str, asked: bool) -> None:
+    spec = CheckSpec("tests", argv=tuple(words.split()))
+
+    assert (counted(spec) != spec) is asked
+    assert counted(replace(spec, success="exitCode:5")).argv == spec.argv
 
 
 @pytest.mark.spec("6.2")

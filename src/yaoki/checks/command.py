@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from yaoki.checks.counting import counted
 from yaoki.checks.output import ERR, OUT, blank, holds, read_channel, read_tails, shown
 from yaoki.checks.readers import (
     Reading,
@@ -41,6 +42,7 @@ NAMING = {TEST, TYPE, LINT, FORMAT}
 # Nobody but us or the machine ends a check by these: they say nothing about the work.
 FROM_OUTSIDE = {signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP}
 
+_NONE_RAN = re.compile(r"^=* ?no tests ran in [\d.]+s", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{(report|worktree|base|commit)\}")
 
 
@@ -70,7 +72,7 @@ def check_command(
         return broken(spec, f"working directory {spec.cwd!r} is outside the worktree")
     if not cwd.is_dir():
         return failed(spec, f"working directory {spec.cwd!r} does not exist", "file-not-exists")
-    folder = runner.fresh()
+    spec, folder = counted(spec), runner.fresh()
     own = facts.get("environment", {})
     launch = _launch(spec, cwd, _values(worktree, folder, facts), own, runner)
     ran = runner.run(folder, launch)
@@ -253,6 +255,9 @@ def _report_says(case: Case) -> Finding | None:
         return _failed(case, f"the report {REPORT} holds no test case", nothing)
     if reading.of_tests and reading.cases == reading.skipped and not reading.failures:
         return _failed(case, f"all {reading.cases} tests were skipped", nothing)
+    if _NONE_RAN.search(read_tails(case.ran.folder, case.secrets)):
+        # It lists a test that it only planned, too.
+        return _failed(case, "it ran no tests", nothing)
     return _failed(case, "", reading) if reading.failures else None
 
 
