@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +160,19 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
     assert (no_option.code, "yaoki status --help" in no_option.err) == (2, True)
     assert (choice.code, choice.document["error"]["exit_code"]) == (2, 2)
     assert "Traceback" not in missing.err + unreadable.err + no_command.err + no_option.err
+
+
+@pytest.mark.spec("12.1", "0.6")
+def test_doctor_names_a_lock_that_a_killed_git_left(place: Place) -> None:
+    lock = place.repo / ".git" / "packed-refs.lock"
+    lock.touch()
+    fresh = place.yaoki("doctor", "--json").document["lines"]
+    os.utime(lock, (1_000_000_000, 1_000_000_000))
+
+    old = place.yaoki("doctor")
+
+    assert "git lock" not in {line["name"] for line in fresh}, "somebody may be at it"
+    assert (old.code, f"rm {lock}" in old.out) == (1, True), old.out
 
 
 @pytest.mark.spec("13.1", "10.2", "0.6")

@@ -165,6 +165,20 @@ def test_the_users_own_remote_is_no_tampering(place: Place) -> None:
     assert code == 0
 
 
+@pytest.mark.spec("0.2", "14.2")
+def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place: Place) -> None:
+    """All worktrees share one stash; an agent that stashes nothing and pops takes the user's."""
+    (place.repo / "README").write_text("half done\n")
+    place.git(*WHO, "stash")
+    mine = place.git("rev-parse", "refs/stash")
+
+    carried(place, {"a": [[{"run": ["git", "stash", "pop", "-q"]}, *writes("a.txt")]]}, {})
+
+    told = [e["data"]["message"] for e in place.events() if e["event"] == "CHECKOUT_CHANGED"]
+    assert [f"git stash store {mine}" in words for words in told] == [True]
+    assert "git stash" in place.prompt(place.task("a"), 1)
+
+
 # ------------------------------------------------------------------ quality and integrity
 
 
@@ -207,6 +221,20 @@ def test_a_deleted_test_is_caught_and_a_waiver_is_in_the_record(place: Place) ->
     assert place.yaoki("answer", "a", "waive").code == 0
     assert place.yaoki("resume", "--quiet").code == 0
     assert place.task("a")["state"] == "DONE"
+
+
+@pytest.mark.spec("6.6")
+def test_the_script_that_a_check_hands_to_an_interpreter_is_part_of_the_check(place: Place) -> None:
+    (place.repo / "look.py").write_text("raise SystemExit('not done')\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "a check")
+    acts = [{"write": {"look.py": "\n", "a.txt": "good\n"}}]
+    checks = {"look": {"run": ["python3", "look.py"]}}
+
+    code, _, entries = carried(place, {"a": [acts]}, {"retry": {"max_retries": 0}}, checks=checks)
+
+    assert code == 4
+    assert events(entries, "ESCALATE_DECISION")[0]["failure"]["pattern"] == "test-weakened"
 
 
 @pytest.mark.spec("6.6")

@@ -96,6 +96,11 @@ def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_
         ("merge", "--partial"),
         ("undo", "one"),
         ("hook", "answer", "abort"),
+        ("run", str(tmp_path / "plan.yaml"), "--detach"),
+        ("resume",),
+        ("up",),
+        ("down",),
+        ("prune",),
     ]
 
     with at_work(place, one_task([act]), kept, go) as who:

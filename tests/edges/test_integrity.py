@@ -149,6 +149,20 @@ WEAKER = {
     "a makefile that lets failures pass": [
         change("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n")
     ],
+    "a makefile with another shell": [
+        change("Makefile", "test:\n\t./t\n", "SHELL = /bin/true\ntest:\n\t./t\n")
+    ],
+    "scripts of npm run by another shell": [change(".npmrc", None, "script-shell=/bin/true\n")],
+    "new settings by which no test runs": [
+        change("pytest.ini", None, "[pytest]\naddopts = --setup-plan\n")
+    ],
+    "settings of yaoki in pyproject": [
+        change(
+            "pyproject.toml",
+            "[tool.yaoki.checks.tests]\nrun = ['pytest']\n",
+            "[tool.yaoki.checks.tests]\nrun = ['true']\n",
+        )
+    ],
     "a second rule of the same name": [
         change("Makefile", "test:\n\t./t\n", "test:\n\t./t\ntest: # x\n\ttrue\n")
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run
 
 PYTHON_MIN = (3, 11)
+# No git holds this lock for longer than it takes to write a file.
+LOCK_S_MAX = 60.0
 RUNS_AUDITED = 5
 # SQLite versions from which on a reset of the log cannot lose pages, per line of releases.
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
@@ -68,6 +71,7 @@ def _examined(where: Path, *, run_checks: bool) -> Iterator[Line]:
         yield Line("repository", False, unfit.sentence, unfit.hint)
         return
     yield Line("repository", True, str(app.repository.top))
+    yield from _locks(app)
     yield _told("base", lambda: _base(app))
     settings = _told("settings", lambda: _settings(app))
     yield settings
@@ -125,6 +129,18 @@ def _git(where: Path) -> Line:
     except GitMissing as old:
         return Line("git", False, old.sentence, here("apt install git, or brew install git"))
     return Line("git", True, said.strip().removeprefix("git version "))
+
+
+def _locks(app: App) -> Iterator[Line]:
+    """What a git that was killed left behind: no branch can be deleted or packed any more."""
+    file = app.repository.common_dir / "packed-refs.lock"
+    try:
+        age_s = app.clock.now().timestamp() - file.lstat().st_mtime
+    except OSError:
+        return
+    if age_s > LOCK_S_MAX:
+        words = f"{file} is left over from a git that was killed {age_s:.0f} s ago"
+        yield Line("git lock", False, words, f"rm {shlex.quote(str(file))}")
 
 
 def _base(app: App) -> Line:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.views import SCHEMA
 
@@ -28,6 +29,7 @@ def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
     from yaoki.app.pruning import Pruned, Pruning
 
     with opened(repo) as app:
+        refuse_agents(app)
         pruning = Pruning(app)
         pruned = Pruned((), {}) if dry_run else pruning.prune()
         fates = pruning.fates()

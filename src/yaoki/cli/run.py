@@ -16,6 +16,7 @@ from yaoki.cli import status as status_screen
 from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.follow import Following, Rest, beside
 from yaoki.cli.hangup import outlive_terminal
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.screens import screen_for
 from yaoki.cli.worker import tag_option
@@ -69,6 +70,7 @@ def run(
         word = "--parallel" if parallel else "--tag"
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
     with opened(repo, create=True, patient=True) as app:
+        refuse_agents(app)
         held = plans.read_goal(app, plan) if _is_goal(plan) else None
         held = held or plans.read_plan(app, Path(plan), agents)
         if continuous and held.continuous is None:
@@ -122,6 +124,7 @@ def resume(
 ) -> int:
     """Go on with RUN where it stands; the newest unless named."""
     with opened(repo, patient=True) as app:
+        refuse_agents(app)
         found = app.control.find_run(run)
         return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
+from yaoki.cli.persons import refuse_agents
 from yaoki.cli.records import log_format_option
 from yaoki.cli.render import document, line, next_command, say
 from yaoki.cli.worker import SLOTS, tag_option
+from yaoki.core.counting import count
 from yaoki.errors import NotNow, StoreError
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ DRAINED_WITHIN = timedelta(seconds=120)
 def up(slots: int | None, tags: tuple[str, ...], log_format: str, as_json: bool, repo: Path) -> int:
     """Keep a background worker for this repository's store; twice is once."""
     with opened(repo, create=True) as app:
+        refuse_agents(app)
         found, started = ensured(app, slots, tags, log_format)
         if as_json:
             document(_facts(app, found, started=started))
@@ -128,6 +131,7 @@ def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
 def down(wait_s: float, as_json: bool, repo: Path) -> int:
     """Stop the background worker: it drains, then stops; nothing is lost."""
     with opened(repo, create=True) as app:
+        refuse_agents(app)
         was = _stopped(app, timedelta(seconds=wait_s))
         left, unknown = _left(app)
         if as_json:
@@ -138,7 +142,8 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
         if unknown:
             say(f"whether runs are open is not known: {line(unknown)}")
         if left:
-            say(f"{len(left)} runs are not at their end; they go on with any worker")
+            one, many = "run is not at its end; it goes", "runs are not at their end; they go"
+            say(f"{count(len(left), one, many)} on with any worker")
         next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
     return 0
 

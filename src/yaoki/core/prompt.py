@@ -104,7 +104,7 @@ def _rules(task: Task) -> str:
     lines = [
         "You work alone in a git worktree of your own; nobody answers questions while you work.",
         "Change files in the current directory only. Do not switch branches, push, or touch git "
-        "configuration.",
+        "configuration. Do not use git stash: all worktrees share it.",
         "Your word is not taken for it: when you stop, the checks below are run on what you left.",
     ]
     if task.spec.kind is TaskKind.REPORT:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from yaoki.core.counting import count
 from yaoki.core.model import Finding, Item, OnFailure, Outcome, Run, Task, Verdict
 from yaoki.core.reports import Moved, PlanMade, Report, Verified
 from yaoki.ports import PlanAnswer, Planning, Workspace
@@ -47,8 +48,8 @@ def _finding(answer: PlanAnswer) -> Finding:
         return Finding("plan", Outcome.FAILED, on_failure=OnFailure.ABORT, message=words)
     if answer.defects:
         shown = answer.defects[:DEFECTS_TOLD_MAX]
-        words = f"the plan is refused: {len(answer.defects)} defects, first: {shown[0]}"
+        words = f"the plan is refused: {count(len(answer.defects), 'defect')}, first: {shown[0]}"
         items = tuple(Item(f"defect {n}", each) for n, each in enumerate(shown, start=1))
         return Finding("plan", Outcome.FAILED, pattern=REFUSED, message=words, items=items)
-    words = "nothing is left to do" if answer.done else f"{len(answer.specs)} tasks"
+    words = "nothing is left to do" if answer.done else count(len(answer.specs), "task")
     return Finding("plan", Outcome.PASSED, message=words)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaoki.core.baseline import KNOWN, command_key, unmatched, weigh
@@ -26,6 +27,8 @@ from yaoki.engine.own_findings import aimless, built_in, unfit
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
 Facts = Mapping[str, Any]
+# Programs whose first word is the script they run.
+_READS = re.compile(r"(?:ba|da|z|k)?sh|python[\d.]*|node|ruby|perl|php|Rscript|lua|tclsh|bun")
 # Checks that start a program, which could change something.
 RUNNING = frozenset({"command", "judge", "python"})
 
@@ -281,8 +284,8 @@ def _inside(worktree: Path, path: str) -> bool:
 def _programs(check: CheckSpec) -> tuple[str, ...]:
     """The scripts a check starts; the files it only looks at are the task's own business."""
     words = check.argv or tuple(check.shell.split())
-    shell = words[:1] in {("sh",), ("bash",)}
-    return words[1:2] if shell else words[:1]
+    program = PurePosixPath(words[0]).name if words else ""
+    return words[1:2] if _READS.fullmatch(program) else words[:1]
 
 
 def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yaoki.core.counting import count
 from yaoki.core.events import Event, RecallRequested, UndoRequested
 from yaoki.core.graph import downstream
 from yaoki.core.model import Run, State, Task, TaskId, TaskKind
@@ -35,8 +36,9 @@ class UndoWish:
         standing = self._standing(task)
         if standing and not cascade:
             names = ", ".join(row.name for row in standing[:5])
+            tasks = count(len(standing), "task stands", "tasks stand")
             raise NotNow(
-                f"{len(standing)} tasks stand on {task.spec.name}: {names}",
+                f"{tasks} on {task.spec.name}: {names}",
                 hint=f"take them back as well: yaoki undo {task.id} --cascade",
             )
         if not task.undo_wanted:

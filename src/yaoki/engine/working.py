@@ -173,10 +173,18 @@ class Working:
         # Of a worktree that is gone nothing can be told; what was added or changed in one counts.
         seen = {name for name in before if name in now or not name.startswith(WORKTREES)}
         names = [name for name in sorted({*seen, *now}) if before.get(name) != now.get(name)]
-        mine = tuple(name for name in names if name.startswith(CHECKOUT))
+        mine = [name for name in names if name.startswith(CHECKOUT)]
         # An attempt that began under an older yaoki looked at no checkout.
         known = any(name.startswith(CHECKOUT) for name in before)
-        return tuple(name for name in names if name not in mine), mine if known else ()
+        told = (_with_a_way_back(name, before.get(name, "")) for name in mine if known)
+        return tuple(name for name in names if name not in mine), tuple(told)
+
+
+def _with_a_way_back(name: str, before: str) -> str:
+    """A stash that went is still there, but only whoever knows its name finds it."""
+    if name != f"{CHECKOUT}stash" or not before:
+        return name
+    return f"{name} (to have the old one back: git stash store {before})"
 
 
 def _fill_by_hand(task: Task) -> str:

@@ -28,7 +28,8 @@ _CONFIG = re.compile(
 )
 # In a new file, or a new part of an old one, only what narrows counts.
 _NARROWS = re.compile(
-    r"--ignore\b|--ignore-glob|--deselect|--collect-only|--exit-zero|passWithNoTests|--allow-no-tests"
+    r"--ignore\b|--ignore-glob|--deselect|--co\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
+    r"|--exit-zero|passWithNoTests|--allow-no-tests"
     r"|(?:^|[\s\"'=\[,])-[km][\s\"',=]|norecursedirs|\bpython_(?:files|functions|classes)\b"
     r"|testPathIgnorePatterns|\bcollect_ignore|\bignore_errors\b|\btestNamePattern\b"
     r"|\bextend[-_]exclude\b|follow_imports[\"']?\s?[=:]\s?[\"']?skip|[\"']ALL[\"']",
@@ -36,7 +37,7 @@ _NARROWS = re.compile(
 )
 _TOOLS = (
     *("pytest", "mypy", "ruff", "coverage", "tox", "pyright", "basedpyright", "flake8"),
-    *("pylint", "poe", "nox", "bandit", "black", "isort", "ty"),
+    *("pylint", "poe", "nox", "bandit", "black", "isort", "ty", "yaoki"),
 )
 _NODE_TOOLS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "eslintConfig", "tap", "xo", "wireit")
 _SCRIPT = re.compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
@@ -53,6 +54,7 @@ _MAKES = re.compile(
 )
 _MAKE_TURNS = re.compile(
     r"^\s{0,4}(?:test|check|lint)[\w-]{0,20}\s{0,4}::?(?!=)|ADDOPTS|\.IGNORE\b|\bMAKEFLAGS\b"
+    r"|\bSHELL\s{0,4}[:?+]{0,3}=|\.SHELLFLAGS"
 )
 _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
 
@@ -193,6 +195,11 @@ def _turns(line: str, hit: str, known: set[str]) -> bool:
     return not hit.rstrip().endswith(":") or line.split(":")[0].strip() in known
 
 
+def _npmrc(change: Change) -> str:
+    """By whom scripts are run: `true` would run none."""
+    return WORDS if any("script-shell" in line for line in _touched(change)) else ""
+
+
 def _cargo(change: Change) -> str:
     about = any(_CARGO.search(line) for line in _touched(change)) and change.before is not None
     return WORDS if about else ""
@@ -213,4 +220,5 @@ _SHARED: Mapping[str, Callable[[Change], str]] = {
     "GNUmakefile": _makefile,
     "makefile": _makefile,
     "Cargo.toml": _cargo,
+    ".npmrc": _npmrc,
 }

@@ -25,6 +25,7 @@ from yaoki.workspace.sessions import session_settings
 
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
 CHECKOUT = "checkout/"
+STASH = f"{CHECKOUT}stash"
 TRACKED_MAX = 200_000
 KNOWN_MAX = 16
 OURS = b"ref: refs/heads/yaoki/"
@@ -151,7 +152,14 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
         top = os.fsencode(repository.top)
         seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
     seen |= _told(git) | _reaching(git)
-    return {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
+    hashed = {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
+    return hashed | _stash(git)
+
+
+def _stash(git: Git) -> dict[str, str]:
+    """The commit itself: all worktrees share one stash, and whoever pops it takes the user's."""
+    found = git.contents("refs/stash")
+    return {STASH: found.name} if found else {}
 
 
 def _told(git: Git) -> dict[str, bytes]:
