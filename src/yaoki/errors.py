@@ -164,9 +164,7 @@ class GitFailed(WorkspaceError):
 
 
 class BranchStrayed(GitFailed):
-    """The run branch is not where yaoki put it, by nobody's landing, or is held by a checkout;
-    the hint is the way back.
-    """
+    """The run branch is not where yaoki put it, or checked out; the hint is the way back."""
 
     def __init__(self, sentence: str, *, hint: str) -> None:
         super().__init__(sentence, hint=hint)
