@@ -179,6 +179,22 @@ def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place:
     assert "git stash" in place.prompt(place.task("a"), 1)
 
 
+@pytest.mark.spec("3.2", "0.2")
+def test_sources_that_git_ignores_are_told_since_they_do_not_land(place: Place) -> None:
+    """The check finds them in the worktree; whoever merges the branch does not."""
+    (place.repo / ".gitignore").write_text("lib/\n*.log\nnode_modules/\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "a list")
+    files = ("lib/impl.py", "a.log", "node_modules/x/index.js")
+    acts = [{"write": dict.fromkeys(files, "x\n")}, *writes("a.txt")]
+
+    code, _, entries = carried(place, {"a": [acts]}, {})
+
+    told = [data["message"] for data in events(entries, "WARNING")]
+    assert (code, len(told)) == (0, 1), told
+    assert "will not land: lib/impl.py; see .gitignore" in told[0]
+
+
 # ------------------------------------------------------------------ quality and integrity
 
 

@@ -230,6 +230,9 @@ class DictWorkspace(DictLines):
     def ignored(self, task: Task) -> frozenset[str]:
         return frozenset()
 
+    def hidden(self, task: Task, since: float) -> tuple[str, ...]:
+        return ()
+
     def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
         """No check here leaves anything."""
 

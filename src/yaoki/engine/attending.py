@@ -36,6 +36,13 @@ class Attending:
         """Where an attempt keeps its prompt, logs and exit; named so that it is found again."""
         return self._settings.folder / task.run_id / task.id / str(attempt)
 
+    def began(self, task: Task) -> float:
+        """When the agent of the attempt was given its prompt; zero when none was."""
+        try:
+            return (self.folder(task, task.attempt) / "prompt.md").lstat().st_mtime
+        except OSError:
+            return 0.0
+
     def end_leftovers(self, task: Task) -> None:
         """Whatever still runs for this or the coming attempt: agent, set-up or checks."""
         for attempt in (task.attempt, task.attempt + 1):

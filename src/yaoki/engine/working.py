@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from yaoki.ports import (
 )
 
 CHECKOUT = "checkout/"
+SHOWN = 5
 WORKTREES = "worktrees/"
 
 
@@ -163,9 +164,18 @@ class Working:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
         tampered, disturbed = self._differing(task)
         kept = self._workspace.keep(run, task)
-        for words in kept.warnings:
+        for words in (*kept.warnings, *self._hidden(task)):
             hold.note("WARNING", {"message": words})
         return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed)
+
+    def _hidden(self, task: Task) -> Iterator[str]:
+        """What git ignores does not land, and yet a check finds it: honest work gets lost so."""
+        since = self._attending.began(task)
+        names = self._workspace.hidden(task, since) if since else ()
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            listed = ", ".join(names[:SHOWN]) + more
+            yield f"git ignores what the agent wrote, so it will not land: {listed}; see .gitignore"
 
     def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What differs since the attempt began: of the repository's own, of the user's checkout."""

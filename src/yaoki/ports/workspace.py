@@ -151,6 +151,9 @@ class Workspace(Protocol):
     def ignored(self, task: Task) -> frozenset[str]:
         """What git ignores in the worktree, file by file, to tell from what a check leaves."""
 
+    def hidden(self, task: Task, since: float) -> tuple[str, ...]:
+        """Sources that were written since that instant and that git ignores: they never land."""
+
     def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
         """The worktree at `commit`, without any ignored file but these."""
 

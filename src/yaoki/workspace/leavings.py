@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from yaoki.workspace.content import readable
@@ -18,6 +19,35 @@ OURS = "refs/heads/yaoki/"
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 
 
+# Where tools put what they fetched or built: nobody expects to find that on a branch.
+MADE = CACHES | {
+    *("node_modules", "bower_components", "venv", "env", "site-packages", "vendor", "Pods"),
+    *("build", "dist", "out", "target", "bin", "obj", "coverage", "htmlcov", "tmp", "temp", "logs"),
+}
+SOURCES = frozenset(
+    {
+        *(".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".html", ".css"),
+        *(
+            ".go",
+            ".rs",
+            ".java",
+            ".kt",
+            ".scala",
+            ".swift",
+            ".c",
+            ".h",
+            ".cc",
+            ".cpp",
+            ".hpp",
+            ".cs",
+        ),
+        *(".rb", ".php", ".pl", ".lua", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".dart"),
+        *(".r", ".jl", ".sh", ".sql", ".scss"),
+    }
+)
+LOOKED_AT_MAX = 20_000
+
+
 class Leavings:
     """Looks at worktrees between two checks."""
 
@@ -27,6 +57,13 @@ class Leavings:
     def ignored(self, found: Worktree) -> frozenset[str]:
         names = self._git.names(*OTHERS, "--ignored", at=found.site)
         return frozenset(path for name in names for path in _below(found.path, name.rstrip("/")))
+
+    def hidden(self, found: Worktree, since: float) -> tuple[str, ...]:
+        """Sources written since that instant that git ignores: part of the work that never lands."""
+        names = self._git.names(*OTHERS, "--ignored", at=found.site)
+        paths = (path for name in names for path in _sources(found.path, name.rstrip("/")))
+        some = islice(paths, LOOKED_AT_MAX)
+        return tuple(sorted(readable(p) for p in some if _written(found.path / p) >= since))
 
     def remove(self, found: Worktree, names: Collection[str]) -> None:
         """The deepest first; a folder that holds something else stays."""
@@ -53,6 +90,28 @@ class Leavings:
             for name in self._git.names(*OTHERS, at=found.site):
                 if not CACHES.intersection(name.rstrip("/").split("/")):
                     yield readable(name)
+
+
+def _sources(top: Path, name: str) -> Iterator[str]:
+    """Of an ignored file or folder; folders of tools are not looked into."""
+    if not _made(name.split("/")):
+        yield from (path for path in _below(top, name) if _is_source(path))
+
+
+def _is_source(path: str) -> bool:
+    *folders, name = path.split("/")
+    return Path(name).suffix in SOURCES and not _made(folders)
+
+
+def _made(names: Sequence[str]) -> bool:
+    return any(name in MADE or name.startswith(".") for name in names)
+
+
+def _written(file: Path) -> float:
+    try:
+        return file.lstat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _below(top: Path, name: str) -> Iterator[str]:

@@ -216,6 +216,11 @@ class GitWorkspace:
         return self._leavings.ignored(self._worktrees.need(task.id))
 
     @told
+    def hidden(self, task: Task, since: float) -> tuple[str, ...]:
+        """Sources that were written since then and that git ignores."""
+        return self._leavings.hidden(self._worktrees.need(task.id), since)
+
+    @told
     def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
         """The worktree at `commit`, without any ignored file but these."""
         found = self._worktrees.need(task.id)
