@@ -42,7 +42,7 @@ SOURCES = frozenset(
             ".cs",
         ),
         *(".rb", ".php", ".pl", ".lua", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".dart"),
-        *(".r", ".jl", ".sh", ".sql", ".scss"),
+        *(".hpp", ".r", ".jl", ".sh", ".sql", ".scss"),
     }
 )
 LOOKED_AT_MAX = 20_000
@@ -59,7 +59,7 @@ class Leavings:
         return frozenset(path for name in names for path in _below(found.path, name.rstrip("/")))
 
     def hidden(self, found: Worktree, since: float) -> tuple[str, ...]:
-        """Sources written since that instant that git ignores: part of the work that never lands."""
+        """Sources written since that instant that git ignores: work that never lands."""
         names = self._git.names(*OTHERS, "--ignored", at=found.site)
         paths = (path for name in names for path in _sources(found.path, name.rstrip("/")))
         some = islice(paths, LOOKED_AT_MAX)
