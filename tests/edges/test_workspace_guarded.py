@@ -182,6 +182,10 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
             "remotes",
             lambda repo: git(repo, "config", "remote.origin.url", "ssh://elsewhere.example/x"),
         ),
+        (
+            "remotes",
+            lambda repo: git(repo, "config", "branch.main.pushRemote", "https://elsewhere.example"),
+        ),
         ("shallow", lambda repo: (repo / ".git" / "shallow").write_text("0" * 40 + "\n")),
     ],
 )

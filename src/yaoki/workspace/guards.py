@@ -50,7 +50,10 @@ MATTERS = re.compile(
     rb"|.+\.[^.]*(?:command|cmd|prog|program|helper|driver|process|hook|path|uri)",
     re.DOTALL,
 )
-REMOTE = re.compile(rb"remote\..+\.(url|pushurl)", re.DOTALL)
+# Where the next fetch or push of a person goes; of a branch's remote only an address, not a name.
+REMOTE = re.compile(
+    rb"remote\..+\.(?:url|pushurl|fetch|prune)\n.*|branch\..+\.(?:push)?remote\n.*[/:].*", re.DOTALL
+)
 
 
 def guards(
@@ -175,7 +178,7 @@ def _reaching(git: Git) -> dict[str, bytes]:
     """Where the next fetch or push goes, and how much of the past is known: people change both."""
     configs = reached(git, [git.common_dir / name for name in CONFIGS], _home())
     found = (entry for one in configs.values() for entry in entries(git, one) or ())
-    urls = [entry for entry in found if REMOTE.fullmatch(entry.partition(b"\n")[0])]
+    urls = [entry for entry in found if REMOTE.fullmatch(entry)]
     shallow = git.common_dir / "shallow"
     seen = {"remotes": b"\0".join(urls)} if urls else {}
     return seen | ({"shallow": content(shallow)} if is_there(shallow) else {})
