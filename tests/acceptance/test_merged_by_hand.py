@@ -48,6 +48,18 @@ def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> 
     assert [one["words"] for one in doctor if one["name"] == "journal" and not one["ok"]] == []
 
 
+def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
+    run = finished(place)
+    place.git("switch", "-q", "--detach")
+    assert place.yaoki("merge", run).code == 0
+    place.git("branch", "-q", "-D", f"yaoki/{run}")
+
+    again = place.yaoki("merge", run)
+
+    assert (again.code, "is merged already" in again.err) == (6, True), again.err
+    assert f"git log {place.git('rev-parse', 'main')}" in again.err
+
+
 def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: Place) -> None:
     run = finished(place)
     place.git("branch", "-q", "-D", f"yaoki/{run}")

@@ -8,7 +8,7 @@ from yaoki.core.model import Run
 from yaoki.core.status import Status
 from yaoki.engine.branches import Guard, landed_on
 from yaoki.engine.status import status_of
-from yaoki.errors import GitFailed, NotNow
+from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.ports import Merged, Store, Workspace
 
 
@@ -29,6 +29,7 @@ class Merging:
                 hint=f"yaoki status {run.id}, or merge what has landed: "
                 f"yaoki merge {run.id} --partial",
             )
+        self._refuse_taken(run)
         rows = self._store.rows(run.id)
         lost = self._workspace.lacks(run, [row.landed for row in landed_on(rows)])
         if lost or not self._taken(run, into):
@@ -52,6 +53,16 @@ class Merging:
         over = {"merged": result.commit} if stands in {Status.DONE, Status.CANCELLED} else {}
         self._store.update_run(run.id, "RUN_MERGED", data, **over)
         return result
+
+    def _refuse_taken(self, run: Run) -> None:
+        """Merged, and its branch deleted since: there is nothing left to do."""
+        if not run.merged:
+            return
+        try:
+            self._workspace.head(run)
+        except BranchStrayed as gone:
+            words = f"run {run.id} is merged already, and its branch is gone"
+            raise NotNow(words, hint=f"git log {run.merged}") from gone
 
     def _taken(self, run: Run, into: str) -> bool:
         """Did a person merge all of it by hand?  Who did knows what it holds."""
