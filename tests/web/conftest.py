@@ -39,6 +39,19 @@ def the_plan() -> dict[str, Any]:
     )
 
 
+def a_whole_plan() -> dict[str, Any]:
+    """A group of two and one beside it; `done_when` proves all of it."""
+    subtasks = [{"id": name, "goal": f"Do {name}.", "checks": [name]} for name in ("head", "foot")]
+    pair = {"id": "pair", "kind": "group", "tasks": subtasks, "checks": ["head"]}
+    names = ("head", "foot", "alone")
+    return a_plan(
+        {name: [writes(f"{name}.txt")] for name in names},
+        [pair, {"id": "alone", "checks": ["alone"]}],
+        {name: holds(f"{name}.txt") for name in names},
+        done_when=["alone", "foot"],
+    )
+
+
 def a_place(folder: Path, pycache: Path) -> Place:
     place = Place(folder, pycache)
     place.env["MY_API_KEY"] = SECRET
@@ -74,3 +87,13 @@ def served(played: Place) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def run_id(played: Place) -> str:
     return str(played.status()["run"])
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
+    """A run that is done, with a group and the proof of the whole."""
+    place = a_place(tmp_path_factory.mktemp("whole"), pycache)
+    done = place.yaoki("run", place.plan(a_whole_plan()), "--json")
+    assert done.code == 0, done.out + done.err
+    with serving(place) as server:
+        yield server

@@ -12,7 +12,7 @@ from tests.web.served import Served, serving
 from yaoki.web.routes import BASE, ROUTES
 
 # What a list of runs tells besides.
-MORE = {"blocked", "carried"}
+MORE = {"blocked", "carried", "proofs"}
 GETS = [route for route in ROUTES if route.method == "GET" and route.answer]
 
 
@@ -98,9 +98,9 @@ def test_documents_are_those_of_the_command_line(played: Place, served: Served) 
     assert {key: head[key] for key in status if key != "tasks"} == {
         key: held for key, held in status.items() if key != "tasks"
     }
-    assert [{k: v for k, v in task.items() if k != "waits_for"} for task in tasks] == status[
-        "tasks"
-    ]
+    assert [
+        {k: v for k, v in task.items() if k not in {"waits_for", "waits"}} for task in tasks
+    ] == status["tasks"]
     held = ask(f"/tasks/{task}")
     assert {key: held[key] for key in why if key != "task"} == {
         key: value for key, value in why.items() if key != "task"

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import yaoki.web
+from yaoki.views import story
+from yaoki.web.waits import CAUSES
 
 STATIC = Path(yaoki.web.__file__).with_name("static")
 WORDS = {name: json.loads((STATIC / "words" / f"{name}.json").read_text()) for name in ("en", "ja")}
@@ -29,6 +31,17 @@ def test_both_languages_have_the_same_words_with_the_same_places() -> None:
     for key, words in WORDS["en"].items():
         assert words.strip(), key
         assert set(PLACE.findall(WORDS["ja"][key])) == set(PLACE.findall(words)), key
+
+
+def test_whatever_the_server_says_in_english_has_words_in_the_other_language() -> None:
+    """Lines of the journal, what a task waits for; `SAID` is shown as it was said."""
+    held = json.loads((STATIC / "words" / "server.ja.json").read_text())
+    told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
+    waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
+
+    assert set(story._WORDS) == told
+    assert waits == {*CAUSES} - {"SAID"}
+    assert all(words.strip() for words in held.values())
 
 
 def test_every_word_that_the_page_asks_for_is_in_the_dictionary() -> None:

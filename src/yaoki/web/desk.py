@@ -18,11 +18,13 @@ from yaoki.app.observing import Metrics
 from yaoki.app.watching import Watch
 from yaoki.core.model import Run, RunId, Task
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.status import Status
 from yaoki.errors import Unknown, YaokiError
 from yaoki.store import pages
 from yaoki.views import RunView, masked
 from yaoki.views.shape import Shape
-from yaoki.web.folds import Burndown, Folds, Reliability
+from yaoki.web.folds import Burndown, Fold, Folds, Reliability
+from yaoki.web.stops import Stops
 
 # Runs that are watched at once, and how many tasks they may have together: a matter of memory.
 WATCHED_MAX = 8
@@ -32,6 +34,7 @@ NAMES_KEPT = 50_000
 # Who holds a task may die without a commit, and a wait may end without one.
 VIEW_HOLDS = timedelta(seconds=2)
 Kept = TypeVar("Kept")
+Folded = TypeVar("Folded", bound=Fold)
 
 
 @dataclass(slots=True)
@@ -43,6 +46,8 @@ class _Watched:
     version: int | None = None
     until: datetime | None = None
     view: RunView | None = None
+    # When somebody was last seen at it: a worker that is killed leaves no word behind.
+    carried_at: datetime | None = None
     made: dict[str, Any] = field(default_factory=dict)
 
 
@@ -55,6 +60,7 @@ class Desk:
         self._has_store = False
         self._watched: OrderedDict[str, _Watched] = OrderedDict()
         self._burndowns: OrderedDict[str, Folds[Burndown]] = OrderedDict()
+        self._stops: OrderedDict[str, Folds[Stops]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
         self._turn = threading.Lock()
 
@@ -85,6 +91,7 @@ class Desk:
             self._app, self._has_store = App(self._where, store=self._store), False
             self._watched.clear()
             self._burndowns.clear()
+            self._stops.clear()
             self._names.clear()
             self.__dict__.pop("reliability", None)
             self.__dict__.pop("cures", None)
@@ -168,7 +175,12 @@ class Desk:
         # What took long to look at is held for longer.
         held.until = self.now + max(VIEW_HOLDS, 4 * (self.now - began))
         held.version, held.view, held.made = version, view, {}
+        if view.carried and view.status is Status.ACTIVE:
+            held.carried_at = began
         return view
+
+    def carried_at(self, run_id: RunId) -> datetime | None:
+        return self._watch(run_id).carried_at
 
     def name(self, task_id: str) -> str:
         """A task's name never changes; one that has left the store has none any more."""
@@ -186,11 +198,19 @@ class Desk:
     # -------------------------------------------------------------- folds
 
     def burndown(self, run_id: str) -> Folds[Burndown]:
+        return self._of_run(self._burndowns, run_id, Burndown)
+
+    def stops(self, run_id: str) -> Folds[Stops]:
+        return self._of_run(self._stops, run_id, Stops)
+
+    def _of_run(
+        self, kept: OrderedDict[str, Folds[Folded]], run_id: str, begin: Callable[[], Folded]
+    ) -> Folds[Folded]:
         with self._turn:
-            found = self._burndowns.get(run_id)
+            found = kept.get(run_id)
         if found is None:
-            found = Folds(Burndown(), self._onward(run_id))
-            self._keep(self._burndowns, run_id, found, FOLDS_KEPT)
+            found = Folds(begin(), self._onward(run_id))
+            self._keep(kept, run_id, found, FOLDS_KEPT)
         return found
 
     @cached_property

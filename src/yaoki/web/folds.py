@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+from yaoki.core.model import DONE_WHEN
 from yaoki.ports import Entry
 
 PAGE = 2_000
@@ -85,7 +86,10 @@ BECOMES = {
 
 @dataclass(slots=True)
 class Burndown:
-    """One point per change; also when each task last landed."""
+    """One point per change; also when each task last landed.
+
+    The run's own last proofs are no tasks of the plan, and are not counted.
+    """
 
     EVENTS: ClassVar[tuple[str, ...]] = (
         *BECOMES,
@@ -100,15 +104,39 @@ class Burndown:
     cost: float | None = None
     tokens: int | None = None
     agent_runs: int = 0
+    last_at: datetime | None = None
+    proofs: set[str] = field(default_factory=set)
+    # When those began that replace others.
+    heirs: dict[str, datetime] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
+        self.last_at = entry.at
+        if entry.event == "TASK_SUBMITTED":
+            self._submitted(entry)
+        if entry.task_id in self.proofs:
+            return
         if entry.event == "AGENT_FINISHED":
             self._spent(entry.data["exit"])
         else:
             self._moved(entry.task_id, self._becomes(entry))
         if entry.event == "TASK_LANDED" or self._planned(entry):
             self.landed[entry.task_id] = entry.at
+        if entry.event == "TASK_REPLACED":
+            self._inherited(str(entry.data.get("by", "")))
         self._mark(entry.at)
+
+    def _submitted(self, entry: Entry) -> None:
+        spec = entry.data.get("spec") or {}
+        if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(DONE_WHEN):
+            self.proofs.add(entry.task_id)
+        elif entry.data.get("lineage"):
+            self.heirs[entry.task_id] = entry.at
+
+    def _inherited(self, heir: str) -> None:
+        """Both were there for a moment, within one transaction: nobody saw them side by side."""
+        began = self.heirs.pop(heir, None)
+        while began is not None and len(self.points) > 1 and self.points[-1].at >= began:
+            self.points.pop()
 
     def _becomes(self, entry: Entry) -> str:
         if self._planned(entry):

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.app.looking import carried, head, journal_of
-from yaoki.core.model import Run, State
+from yaoki.core.model import DONE_WHEN, State, TaskId
 from yaoki.core.status import Status
-from yaoki.store import pages
+from yaoki.ports import Row
+from yaoki.store import changes, pages
 from yaoki.views import (
     SCHEMA,
     RunView,
     TaskView,
     runs_document,
     status_document,
-    waiting_for,
 )
 from yaoki.views.shape import Shape
+from yaoki.views.tasks import is_proof
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.folds import thinned
-from yaoki.web.timeline import life_document, life_of
+from yaoki.web.stops import Stops
+from yaoki.web.timeline import Life, life_document, life_of
+from yaoki.web.waits import waits_document
 
 ASKING_MAX = 100
 LOOKED_AT_MAX = 2_000
 NEEDS_SHOWN = 3
+# How many of the tasks that were made last are looked at for a proof of the whole.
+LAST_LOOKED = 32
 Document = dict[str, Any]
 
 
@@ -43,6 +49,7 @@ def listed(desk: Desk, asked: Asked) -> Document:
     told = runs_document(page)
     for view, document in zip(page, told["runs"], strict=True):
         document |= {"blocked": _blocked(desk, view), "carried": _carried(desk, view)}
+        document |= {"proofs": _proofs(desk, view)}
     return {"cursor": cursor, **told, "next_cursor": more}
 
 
@@ -76,21 +83,48 @@ def one(desk: Desk, asked: Asked) -> Document:
         "landed": len(view.landed),
         "planned": len(view.planned),
         "carried": view.carried,
-        "moved_at": _moved_at(desk, view.run),
+        "moved_at": _moved_at(desk, view),
         "seconds": view.spent.seconds,
         "agent_runs": view.spent.attempts,
         "parallel": view.run.parallel,
         "phases": list(dict.fromkeys(t.row.phase for t in view.tasks if t.row.phase)),
         "blocked": sum(task.blocked for task in view.tasks),
         "held": sum(task.row.held for task in view.tasks),
+        "proofs": _tallied(task.row for task in view.tasks if is_proof(task)),
         "actions": actions(view),
     }
 
 
-def _moved_at(desk: Desk, run: Run) -> str:
-    """When anything last happened in it: whoever waits for a person takes no time."""
+def _moved_at(desk: Desk, view: RunView) -> str:
+    """When anything last happened in it: whoever waits for a person takes no time.
+
+    An agent may work for an hour without a line: whoever was at it was there until it was last
+    seen, or last renewed its lease.
+    """
+    run, lease = view.run, timedelta(seconds=desk.app.settings.limits.lease_s)
     newest = pages.newest(desk.app.store.database, run_id=run.id, limit=1)
-    return max([run.created_at, *(entry.at for entry in newest)]).isoformat()
+    rows = [task.row for task in view.tasks if task.row.state is State.ACTIVE]
+    renewed = [row.lease_until - lease for row in rows if row.lease_until is not None]
+    seen = [at for at in (desk.carried_at(run.id),) if at is not None]
+    known = [at for at in (*renewed, *seen) if at <= desk.now]
+    return max([run.created_at, *(entry.at for entry in newest), *known]).isoformat()
+
+
+def _proofs(desk: Desk, view: RunView) -> dict[str, int]:
+    """The run's own last proofs stand behind all tasks of the plan, so few are looked at."""
+    if not view.run.done_when:
+        return {}
+    made = sum(view.counts.values())
+    last = [TaskId(f"{view.run.id}-{n}") for n in range(max(1, made - LAST_LOOKED + 1), made + 1)]
+    rows = changes.rows_again(desk.app.store.database, view.run.id, last)
+    wanted = {row.id: row for row in rows if row.id in last}
+    return _tallied(
+        r for r in wanted.values() if r.kind == "check" and r.name.startswith(DONE_WHEN)
+    )
+
+
+def _tallied(rows: Iterable[Row]) -> dict[str, int]:
+    return dict(Counter(row.state.value for row in rows))
 
 
 def actions(view: RunView) -> list[str]:
@@ -154,11 +188,12 @@ def paged(found: Sequence[TaskView], asked: Asked) -> tuple[Sequence[TaskView], 
 def task_documents(
     view: RunView, shown: Sequence[TaskView], now: datetime, names: Mapping[str, str]
 ) -> list[Document]:
-    """As `status --json` has them, with what each waits for."""
+    """As `status --json` has them, with what each waits for: in words, and in parts."""
     told = status_document(replace(view, tasks=tuple(shown)))["tasks"]
+    waits = [waits_document(task, now, names) for task in shown]
     return [
-        {**document, "waits_for": waiting_for(task, now, names) or None}
-        for document, task in zip(told, shown, strict=True)
+        {**document, "waits_for": held["words"] if held else None, "waits": held}
+        for document, held in zip(told, waits, strict=True)
     ]
 
 
@@ -176,38 +211,49 @@ def timeline(desk: Desk, asked: Asked) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
     page, more = paged(sieved(desk, view, asked), asked)
     fold, _, _ = desk.burndown(view.run.id).look(cursor)
-    names, now = names_of(desk, view), desk.now
-    rows = [_row(desk, task, fold.landed, names, now) for task in page]
-    last = fold.points[-1].at if fold.points else view.run.created_at
+    around = _Around(desk, view, fold.landed, desk.stops(view.run.id).look(cursor)[0])
+    rows = [around.row(task) for task in page]
+    last = fold.last_at or view.run.created_at
     resting = view.status is not Status.ACTIVE
     return {
         "schema": SCHEMA,
         "cursor": cursor,
         "run": view.run.id,
         "from": view.run.created_at.isoformat(),
-        "until": (last if resting else max(last, now)).isoformat(),
-        "now": now.isoformat(),
+        "until": (last if resting else max(last, around.now)).isoformat(),
+        "now": around.now.isoformat(),
         "rows": rows,
         "next_cursor": more,
     }
 
 
-def _row(
-    desk: Desk,
-    task: TaskView,
-    landed: Mapping[str, datetime],
-    names: Mapping[str, str],
-    now: datetime,
-) -> Document:
-    row = task.row
-    known = [landed[need] for need in task.needs if need in landed]
-    ready = max(known) if known and len(known) == len(task.needs) else None
-    life = life_of(journal_of(desk.app, row.id), now, needs=_needed(task, names), ready_at=ready)
-    told = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
-    first = [names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
-    stands = {"blocked": task.blocked, "held": row.held}
-    left_out = len(task.needs) - len(first)
-    return {**told, **stands, "needs": first, "needs_left_out": left_out, **life_document(life)}
+class _Around:
+    """What the rows of one timeline are drawn by."""
+
+    def __init__(
+        self, desk: Desk, view: RunView, landed: Mapping[str, datetime], stops: Stops
+    ) -> None:
+        self.now = desk.now
+        self._desk, self._landed, self._stops = desk, landed, stops
+        self._names = names_of(desk, view)
+        self._accounts = {task.row.agent: task.row.account for task in view.tasks}
+
+    def row(self, task: TaskView) -> Document:
+        row = task.row
+        told = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
+        first = [self._names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
+        stands = {"blocked": task.blocked, "held": row.held}
+        needs = {"needs": first, "needs_left_out": len(task.needs) - len(first)}
+        return {**told, **stands, **needs, **life_document(self._life(task))}
+
+    def _life(self, task: TaskView) -> Life:
+        known = [self._landed[need] for need in task.needs if need in self._landed]
+        ready = max(known) if known and len(known) == len(task.needs) else None
+        entries = journal_of(self._desk.app, task.row.id)
+        life = life_of(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
+        limits = self._stops.limited(task.row.account, self._accounts)
+        life.explain(self._stops.pauses, limits, self.now)
+        return life
 
 
 def _needed(task: TaskView, names: Mapping[str, str]) -> str:

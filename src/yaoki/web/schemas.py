@@ -7,6 +7,7 @@ from typing import Any
 
 from yaoki.views import SCHEMA, status_schema
 from yaoki.web.graphs import FIELDS as GRAPH_FIELDS
+from yaoki.web.waits import CAUSES as WAIT_CAUSES
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -96,7 +97,7 @@ STRETCH = shape(
     **SPAN,
 )
 WAIT = shape(
-    cause={"enum": ["NEEDS", "SLOT", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"]},
+    cause={"enum": ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"]},
     words=TEXT,
     **SPAN,
 )
@@ -182,6 +183,14 @@ COUNTS = numbers(
     *("kills_survived", "leases_expired", "results_refused", "attempts_lost", "dead_letters"),
     *("reconciled", "landings_verified_again", "snapshots_restored", "landings", "attempts"),
 )
+WAITS: Schema = shape(
+    cause={"enum": list(WAIT_CAUSES)},
+    names=many(TEXT),
+    names_left_out=WHOLE,
+    account=maybe(TEXT),
+    seconds=maybe(WHOLE),
+    words=TEXT,
+)
 TALLY: Schema = {"type": "object", "additionalProperties": WHOLE}
 ACT = {"enum": ["answer", "retry", "cancel", "undo"]}
 DIFF: Schema = {
@@ -197,7 +206,7 @@ SCHEMAS: Mapping[str, Schema] = {
         error=shape(code=TEXT, sentence=TEXT, hint=TEXT, defects=many(TEXT), exit_code=WHOLE)
     ),
     "Run": shape(**RUN_FIELDS),
-    "Task": shape(**TASK_FIELDS, waits_for=maybe(TEXT)),
+    "Task": shape(**TASK_FIELDS, waits_for=maybe(TEXT), waits=maybe(WAITS)),
     "Entry": shape(**ENTRY),
     "Session": document(
         may={"enum": ["act", "look"]},
@@ -209,7 +218,7 @@ SCHEMAS: Mapping[str, Schema] = {
     ),
     "Runs": document(
         cursor=WHOLE,
-        runs=many(shape(**RUN_FIELDS, blocked=maybe(WHOLE), carried=YES)),
+        runs=many(shape(**RUN_FIELDS, blocked=maybe(WHOLE), carried=YES, proofs=TALLY)),
         next_cursor=maybe(TEXT),
     ),
     "RunHead": document(
@@ -228,6 +237,7 @@ SCHEMAS: Mapping[str, Schema] = {
         phases=many(TEXT),
         blocked=WHOLE,
         held=WHOLE,
+        proofs=TALLY,
         actions=many({"enum": ["cancel", "go"]}),
     ),
     "Tasks": document(

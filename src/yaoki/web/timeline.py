@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from yaoki.core.display import one_line
 from yaoki.ports import Entry
 from yaoki.views import failure_words
+from yaoki.web.spans import SHORTEST, WORDS_MAX, Span, Stretch, Wait, Worked, parts
+from yaoki.web.stops import Stop
 
-WORDS_MAX = 200
 Document = dict[str, Any]
-
-
-@dataclass(slots=True)
-class Span:
-    """From one instant to another; without an end it is still so."""
-
-    start: datetime
-    until: datetime | None = None
-
-
-@dataclass(slots=True)
-class Wait(Span):
-    cause: str = "SLOT"
-    words: str = ""
-    due: datetime | None = None
-
-
-@dataclass(slots=True)
-class Worked(Span):
-    stage: str = ""
-
-
-@dataclass(slots=True)
-class Stretch(Span):
-    """One attempt; `number` is unknown until it has begun."""
-
-    number: int = 0
-    agent: str = ""
-    ended: str = ""
-    failure: str = ""
-    stages: list[Worked] = field(default_factory=list)
-    checks: list[Document] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -68,7 +37,8 @@ class Life:
 
     def wait(self, at: datetime, cause: str, words: str = "", due: datetime | None = None) -> None:
         self.rest(at)
-        self.waiting = Wait(at, None, cause, one_line(words, WORDS_MAX), due)
+        begins = self.stage == "PREPARE"
+        self.waiting = Wait(at, None, cause, one_line(words, WORDS_MAX), due, begins)
         self.waits.append(self.waiting)
 
     def rest(self, at: datetime) -> None:
@@ -86,7 +56,7 @@ class Life:
             wait.until = at
             return
         wait.until = turn
-        self.waits.append(Wait(turn, at, "SLOT"))
+        self.waits.append(Wait(turn, at, "SLOT", begins=wait.begins))
 
     def work(self, at: datetime, stage: str) -> None:
         self.rest(at)
@@ -106,7 +76,20 @@ class Life:
         turn = (self.ready_at if wait.cause == "NEEDS" else wait.due) if wait else None
         if wait and turn is not None and wait.start < turn < moment:
             wait.until = turn
-            self.waits.append(Wait(turn, None, "SLOT"))
+            self.waits.append(Wait(turn, None, "SLOT", begins=wait.begins))
+
+    def explain(self, pauses: Sequence[Stop], limits: Sequence[Stop], now: datetime) -> None:
+        """Nobody took it: because the run was paused, its account limited, or no worker free."""
+        for cause, stops, begins in (("PAUSED", pauses, False), ("LIMIT", limits, True)):
+            self.waits = [
+                part
+                for wait in self.waits
+                for part in (
+                    parts(wait, cause, stops, now)
+                    if wait.cause == "SLOT" and (wait.begins or not begins)
+                    else [wait]
+                )
+            ]
 
 
 def _submitted(life: Life, entry: Entry) -> None:
@@ -239,7 +222,6 @@ ACTS: Mapping[str, Callable[[Life, Entry], None]] = {
     "TASK_CANCELLED": _over("CANCELLED"),
     "TASK_REPLACED": _over("REPLACED"),
 }
-SHORTEST = timedelta(milliseconds=1)
 
 
 def life_of(

@@ -151,7 +151,7 @@ def _silent(n: Data) -> str:
 
 def _risen(n: Data) -> str:
     lost = n["workers_lost"]
-    told = f"; {count(lost, 'worker')} lost, its work taken up" if lost else ""
+    told = f"; work of lost workers taken up {count(lost, 'time')}" if lost else ""
     return f"{count(n['attempts'], 'attempt')} in all{told}"
 
 

@@ -20,7 +20,7 @@ def falls(report: Data) -> Html | None:
         (cause(one["kind"], one["pattern"]), one["count"]) for one in report["retries"][:SMALL_MAX]
     ]
     told = [
-        (n["workers_lost"], "task", "taken over from workers that were gone; nothing was lost"),
+        (n["workers_lost"], "claim", "of workers that were gone taken over; nothing was lost"),
         (n["verified_again"], "proof", "repeated, because other work had landed meanwhile"),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),

@@ -33,7 +33,7 @@ export function clock(instant) {
 }
 
 export function moment(instant) {
-  return new Date(instant).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(instant).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 }
 
 /** An unknown cost is unknown; a sum that misses some is a lower bound. */

@@ -9,7 +9,6 @@ import { live, onConnection } from "./live.js";
 import { useRoute } from "./routes.js";
 import { mayAct, session } from "./session.js";
 import { language, LANGUAGES, speak, t } from "./words.js";
-import { Empty } from "./parts/bits.js";
 import { Journal } from "./views/journal.js";
 import { Needs } from "./views/needs.js";
 import { Run } from "./views/run.js";
@@ -45,8 +44,14 @@ export function Frame() {
         <span class="repository" title=${session.folder}>${session.repository}</span>
         ${!mayAct() && html`<span class="tag">${t("read.only")}</span>`}<${Connection} /><${Looks} /></header>
       <nav class="side" aria-label=${t("nav")}>${NAV.map(([name, to]) => html`<a href=${to} aria-current=${current(route, name)}>${t(`nav.${name}`)}${name === "needs" && (asks > 0 || unread) && html` <span class="tally">${asks || "?"}</span>`}</a>`)}</nav>
-      <main id="main" class="view" ref=${main} tabindex="-1"><${Guarded} key=${route.view}>${View ? html`<${View} parts=${route.parts} query=${route.query} />` : html`<${Empty} title=${t("nowhere")} />`}<//></main>
+      <main id="main" class="view" ref=${main} tabindex="-1"><${Guarded} key=${route.view}>${View ? html`<${View} parts=${route.parts} query=${route.query} />` : html`<${Nowhere} />`}<//></main>
     </div><${Help} />`;
+}
+
+/** A mistyped address, or one of another version: what is there, and the ways on. */
+function Nowhere() {
+  return html`<section aria-labelledby="title" class="column"><h1 id="title">${t("nowhere")}</h1><p class="hush code">${window.location.hash.slice(0, 200)}</p>
+    <p class="line">${["needs", "run", "runs"].map((name) => html`<a class="button" href=${NAV.find(([one]) => one === name)[1]}>${t(`nav.${name}`)}</a>`)}</p></section>`;
 }
 
 function current(route, name) {

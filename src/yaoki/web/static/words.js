@@ -2,6 +2,8 @@
 
 export const LANGUAGES = { en: "English", ja: "日本語" };
 let words = {};
+// For what the server says in English; in English there is nothing to say otherwise.
+let others = {};
 export let language = "en";
 
 /** What this browser's person reads, of the languages that are there. */
@@ -12,10 +14,16 @@ export function preferred() {
 
 export async function speak(wanted) {
   language = wanted in LANGUAGES ? wanted : "en";
-  const answer = await fetch(new URL(`./words/${language}.json`, import.meta.url));
-  words = await answer.json();
+  [words, others] = await Promise.all([fetched(language), language === "en" ? {} : fetched(`server.${language}`)]);
   document.documentElement.lang = language;
 }
+
+async function fetched(name) {
+  const answer = await fetch(new URL(`./words/${name}.json`, import.meta.url));
+  return answer.json();
+}
+
+export const told = (key) => others[key] || "";
 
 /** `t("blocks.n", {n: 2})`; a key with `.one` beside it is used for a single thing. */
 export function t(key, values = {}) {

@@ -78,10 +78,12 @@ function edges(pen, graph, sight, marked, paint, scale, far) {
   const drawn = far && graph.edges.length > EDGES_FAR_MAX ? graph.edges.filter((edge) => marked.near?.has(edge.from)) : graph.edges;
   for (const edge of drawn) {
     const [from, to] = [graph.byKey.get(edge.from), graph.byKey.get(edge.to)];
+    if (to.single?.proof && !far) continue;
     const top = Math.min(from.y, to.y);
-    if (from.x > sight.right || to.x + to.width < sight.left || top > sight.bottom || Math.max(from.y, to.y) + to.height < sight.top) continue;
-    curve(marked.near?.has(edge.from) && marked.near.has(edge.to) ? strong : plain, from, to);
+    if (Math.min(from.x, to.x) > sight.right || Math.max(from.x, to.x) + to.width < sight.left || top > sight.bottom || Math.max(from.y, to.y) + to.height < sight.top) continue;
+    (graph.upright ? drop : curve)(marked.near?.has(edge.from) && marked.near.has(edge.to) ? strong : plain, from, to);
   }
+  if (!far) for (const box of graph.boxes) if (box.single?.proof) bracket(plain, graph, box);
   pen.lineWidth = Math.max(0.6, 0.8 / scale);
   pen.strokeStyle = paint.edge;
   // Where thousands of lines would be a grey field, each is fainter.
@@ -99,6 +101,33 @@ function curve(path, from, to) {
   path.moveTo(x, y);
   path.bezierCurveTo(x + bend, y, end - bend, down, end, down);
 }
+
+/** The same, downwards. */
+function drop(path, from, to) {
+  const [x, y, end, down] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
+  const bend = Math.max(12, Math.min(60, Math.abs(down - y) / 2));
+  path.moveTo(x, y);
+  path.bezierCurveTo(x, y + bend, end, down - bend, end, down);
+}
+
+/** A proof of the whole comes after everything: one line along all of it, instead of one from each. */
+function bracket(path, graph, proof) {
+  const [side, long, across, high] = graph.upright ? ["y", "height", "x", "width"] : ["x", "width", "y", "height"];
+  const before = graph.boxes.filter((box) => box[side] + box[long] <= proof[side]);
+  if (before.length === 0) return;
+  const [end, first, last] = before.reduce(([far, low, most], box) => [Math.max(far, box[side] + box[long]), Math.min(low, box[across]), Math.max(most, box[across] + box[high])], [-Infinity, Infinity, -Infinity]);
+  const at = (end + proof[side]) / 2;
+  const middle = proof[across] + proof[high] / 2;
+  const move = (to, along, over) => (graph.upright ? path[to](over, along) : path[to](along, over));
+  move("moveTo", at - TICK, first);
+  move("lineTo", at, first);
+  move("lineTo", at, last);
+  move("lineTo", at - TICK, last);
+  move("moveTo", at, middle);
+  move("lineTo", proof[side], middle);
+}
+
+const TICK = 6;
 
 function boxed(pen, box, scale, marked, paint) {
   const colour = paint[`state-${box.state.toLowerCase()}`];

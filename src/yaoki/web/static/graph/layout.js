@@ -1,8 +1,11 @@
-// Where each box stands: layers from left to right, long layers in several columns, and few
-// crossings by looking at the neighbours a few times.  Pure; ten thousand boxes take a moment.
+// Where each box stands: layers from left to right, or downwards in a window that is higher than
+// wide; long layers in several columns, and few crossings by looking at the neighbours a few times.  Pure; ten thousand boxes take a moment.
 
 const SWEEPS = 6;
 const GAP = 14;
+// In a higher window than wide, as far as its boxes can be read there.
+const UPRIGHT_MAX = 150;
+const UPRIGHT_GAP = 30;
 
 /** Adds x, y, width, height to each box; returns the size of the whole. */
 export function layout({ boxes, edges }, aspect) {
@@ -13,6 +16,7 @@ export function layout({ boxes, edges }, aspect) {
   const layers = grouped(boxes);
   const near = neighbours(boxes, edges);
   settle(layers, near);
+  if (aspect < 1 && boxes.length <= UPRIGHT_MAX) return { ...stacked(layers, { width, height, down }, aspect), gap: down - height, upright: true };
   // Among thousands the layers must stand apart to be seen at all.
   const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
   const tall = rowsPerColumn(layers, width, down, aspect, between);
@@ -82,6 +86,33 @@ function placed(layers, near, { width, height, down, tall, between }) {
   }
   for (const layer of layers) centred(layer, near, bottom, down);
   return { width: Math.max(1, x - between), height: Math.max(1, ...layers.flat().map((box) => box.y + height)) };
+}
+
+/** Layers below one another, each in as many rows as the form of the window asks for. */
+function stacked(layers, { width, height, down }, aspect) {
+  const across = boxesPerRow(layers, width, down, aspect);
+  const wide = Math.min(across, Math.max(...layers.map((layer) => layer.length))) * (width + GAP) - GAP;
+  let y = 0;
+  for (const layer of layers) {
+    const rows = Math.ceil(layer.length / across);
+    const columns = Math.ceil(layer.length / rows);
+    const left = (wide - columns * (width + GAP) + GAP) / 2;
+    layer.forEach((box, i) => Object.assign(box, { width, height, x: left + (i % columns) * (width + GAP), y: y + Math.floor(i / columns) * down }));
+    y += rows * down + UPRIGHT_GAP;
+  }
+  return { width: wide, height: Math.max(1, y - UPRIGHT_GAP - down + height) };
+}
+
+function boxesPerRow(layers, width, down, aspect) {
+  const longest = Math.max(...layers.map((layer) => layer.length));
+  let best = [Infinity, 1];
+  for (let across = 1; across <= longest; across += 1) {
+    const rows = layers.reduce((sum, layer) => sum + Math.ceil(layer.length / across), 0);
+    const form = (across * (width + GAP)) / (rows * down + layers.length * UPRIGHT_GAP) / aspect;
+    const off = Math.abs(Math.log(form));
+    if (off < best[0]) best = [off, across];
+  }
+  return best[1];
 }
 
 const wanted = (near, box) => Math.min(1, near.get(box.key).after.length);

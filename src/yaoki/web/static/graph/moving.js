@@ -5,13 +5,15 @@ import { t } from "../words.js";
 
 const SCALES = [0.04, 4];
 const EDGE = 16;
+// In a small window the beginning that can be read says more than a whole that cannot.
+const READABLE = 0.7;
 
 export function useMoving(ref, graph, size, { choose, open, key }) {
-  const [view, setView] = useState(() => fit(graph, size));
+  const [view, setView] = useState(() => begin(graph, size));
   const held = useRef({ pointers: new Map(), moved: 0, free: false });
   // Until the person moves it, the whole graph is in sight.
   useEffect(() => {
-    if (!held.current.free) setView(fit(graph, size));
+    if (!held.current.free) setView(begin(graph, size));
   }, [graph, size.width, size.height]);
   const change = (next) => {
     held.current.free = true;
@@ -104,9 +106,11 @@ function boxAt(graph, x, y) {
   return graph.boxes.find((box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height);
 }
 
-export function fit(graph, { width, height }) {
+const begin = (graph, size) => fit(graph, size, graph.upright ? READABLE : SCALES[0]);
+
+export function fit(graph, { width, height }, least = SCALES[0]) {
   const scale = Math.min(1.25, (width - 2 * EDGE) / graph.width, (height - 2 * EDGE) / graph.height);
-  const kept = Math.max(SCALES[0], scale);
+  const kept = Math.max(least, scale);
   return { scale: kept, x: -Math.max(EDGE, (width - graph.width * kept) / 2) / kept, y: -Math.max(EDGE, (height - graph.height * kept) / 2) / kept };
 }
 
@@ -128,15 +132,16 @@ function shown(view, box, { width, height }) {
   return inside ? view : { ...view, x: box.x - wide / 2, y: box.y - high / 2 };
 }
 
-/** Left and right go along edges where there are any, up and down to the next box. */
+/** Along the layers the arrows follow edges where there are any, across them to the next box. */
 function neighbour(graph, key, arrow) {
   const from = graph.byKey.get(key);
   if (!from) return graph.boxes[0];
-  const along = { ArrowRight: graph.edges.filter((edge) => edge.from === key).map((edge) => edge.to), ArrowLeft: graph.edges.filter((edge) => edge.to === key).map((edge) => edge.from) }[arrow];
+  const [on, back] = graph.upright ? ["ArrowDown", "ArrowUp"] : ["ArrowRight", "ArrowLeft"];
+  const along = { [on]: graph.edges.filter((edge) => edge.from === key).map((edge) => edge.to), [back]: graph.edges.filter((edge) => edge.to === key).map((edge) => edge.from) }[arrow];
   const linked = (along || []).map((one) => graph.byKey.get(one));
   const [dx, dy] = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[arrow];
   const ahead = (box) => (dx ? dx * (box.x - from.x) : dy * (box.y - from.y)) > 1;
-  const pool = linked.length ? linked : graph.boxes.filter((box) => ahead(box) && (dx || box.x === from.x));
+  const pool = linked.length ? linked : graph.boxes.filter((box) => ahead(box) && (dx || graph.upright || box.x === from.x));
   const cost = (box) => Math.abs(box.x - from.x) * (dx ? 1 : 3) + Math.abs(box.y - from.y) * (dy ? 1 : 3);
   return pool.sort((one, other) => cost(one) - cost(other))[0];
 }

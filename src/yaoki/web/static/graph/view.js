@@ -6,6 +6,7 @@ import { useDocument, useSize, ofTask } from "../documents.js";
 import { Command, TaskName, Wrong } from "../parts/bits.js";
 import { State } from "../parts/shapes.js";
 import { go, refine, toRun, toTask } from "../routes.js";
+import { waitsFor } from "../spoken.js";
 import { named, t } from "../words.js";
 import { colours, draw } from "./draw.js";
 import { FOLDS, fold, refreshed } from "./fold.js";
@@ -38,13 +39,20 @@ function Drawn({ run, crowd, query }) {
   return html`<div class="filters">
       <input type="search" placeholder=${t("filter.tasks")} aria-label=${t("filter.tasks")} value=${text} onInput=${(event) => (setText(event.target.value), refine({ text: event.target.value }))} />
       <label class="field inline"><span>${t("fold")}</span><select value=${how} onChange=${(event) => (setOpened(new Set()), refine({ fold: event.target.value === "none" ? "" : event.target.value }))}>${options.map((name) => html`<option value=${name}>${t(`fold.${name}`)}</option>`)}</select></label>
-      <span class="hush">${t("graph.words", { n: crowd.nodes.length, edges: crowd.edges.length, layers: crowd.layers })}</span>
+      <span class="hush">${counted(crowd)}</span>
       <a class="more" href=${toRun(run, "tasks", { text })}>${t("as.list")}</a>
     </div>
     <div class="graph" ref=${box}>
       ${graph && html`<${Canvas} graph=${graph} size=${size} marked=${marked} version=${crowd.version} choose=${choose} open=${open} chosen=${chosen} />`}
       ${chosen && html`<${Panel} run=${run} box=${chosen} close=${() => choose("")} open=${open} />`}
     </div>`;
+}
+
+/** Proofs of the whole are drawn, but are no tasks of the plan, and nobody wrote their needs. */
+function counted({ nodes, edges, layers }) {
+  const proofs = new Set(nodes.filter((node) => node.proof).map((node) => node.n));
+  const words = t("graph.words", { n: nodes.length - proofs.size, edges: edges.filter(([, to]) => !proofs.has(to)).length, layers });
+  return proofs.size ? `${words} · ${t("proof")} ${proofs.size}` : words;
 }
 
 function made(crowd, how, opened, { width, height }) {
@@ -98,7 +106,7 @@ function Panel({ run, box, close, open }) {
   return html`<aside class="panel" aria-label=${box.name}>
     <button type="button" class="quiet close" aria-label=${t("close")} onClick=${close}>×</button>
     ${one ? html`<h3><${TaskName} id=${one.id} name=${one.name} /></h3><p><${State} state=${box.state} /> ${one.state === "ACTIVE" ? named("stage", one.stage) : ""} ${one.attempt > 0 && html`<span class="hush">${t("attempt.n", { n: one.attempt })}</span>`}</p>` : html`<h3>${box.name || named("state", "DONE")} <span class="tally">${box.nodes.length}</span></h3>${Object.entries(box.counts).map(([state, n]) => html`<p><${State} state=${state} /> <b>${n}</b></p>`)}<button type="button" onClick=${() => open(box)}>${t("unfold")}</button>`}
-    ${task?.waits_for && html`<p>${task.waits_for}</p>`}${task?.question && html`<p class="cause">${task.question}</p>`}
+    ${task?.waits_for && html`<p>${waitsFor(task)}</p>`}${task?.question && html`<p class="cause">${task.question}</p>`}
     ${task?.next && html`<p><${Command} text=${task.next} /></p>`}
   </aside>`;
 }

@@ -57,8 +57,11 @@ export function Fact({ name, children, wide }) {
 /** The counts of a run: a bar whose parts also have words and numbers. */
 export const ORDER = ["DONE", "ACTIVE", "ESCALATED", "BLOCKED", "WAITING", "CANCELLED", "REPLACED"];
 
-export function Progress({ counts, blocked = 0, left = false }) {
-  const told = { ...counts, WAITING: (counts.WAITING || 0) - blocked, BLOCKED: blocked };
+/** `proofs` are the run's own last ones: no tasks of the plan, so they stand beside the count. */
+export function Progress({ counts, blocked = 0, left = false, proofs = {} }) {
+  const told = Object.fromEntries(Object.entries(counts).map(([state, n]) => [state, n - (proofs[state] || 0)]));
+  Object.assign(told, { WAITING: (told.WAITING || 0) - blocked, BLOCKED: blocked });
+  const proof = ORDER.findLast((state) => state !== "REPLACED" && proofs[state]);
   const total = ORDER.reduce((sum, state) => sum + (told[state] || 0), 0);
   const parts = ORDER.map((state) => [state, told[state] || 0]).filter(([, n]) => n > 0);
   const alone = (state) => left && state === "ACTIVE";
@@ -68,7 +71,7 @@ export function Progress({ counts, blocked = 0, left = false }) {
     <svg class="progress-bar" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label=${words}>
       ${laid(parts, total).map(([state, x, width]) => html`<rect class="bar" data-state=${alone(state) ? "HELD" : state} x=${x} y="0" width=${width} height="10" />`)}
     </svg>
-    <span class="progress-words">${parts.map(([state, n]) => html`<span class="count"><${State} state=${alone(state) ? "HELD" : state} words=${word(state)} /><b>${n}</b></span>`)}</span>
+    <span class="progress-words">${parts.map(([state, n]) => html`<span class="count"><${State} state=${alone(state) ? "HELD" : state} words=${word(state)} /><b>${n}</b></span>`)}${proof && html`<span class="count"><span class="hush">${t("proof")}</span><${State} state=${alone(proof) ? "HELD" : proof} words=${word(proof)} /></span>`}</span>
   </div>`;
 }
 

@@ -26,6 +26,9 @@ export function standing(task) {
   return task.held ? "HELD" : "WAITING";
 }
 
+/** May it fail?  A group answers for its subtasks, so of those nothing is said. */
+export const optional = (task) => !task.required && !task.group;
+
 export function Mark({ state }) {
   const { solid, line, cut } = SHAPES[state] || SHAPES.WAITING;
   return html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true">

@@ -8,6 +8,7 @@ import { Empty, TaskName, Waiting, Wrong } from "../parts/bits.js";
 import { Row, Rows, useNarrow } from "../parts/virtual.js";
 import { usePages } from "../pages.js";
 import { link, refine, toRun } from "../routes.js";
+import { sentence } from "../spoken.js";
 import { t } from "../words.js";
 
 const PAGE = 200;
@@ -88,7 +89,7 @@ function Pages({ asked, again }) {
 }
 
 function fits(entry, { run, task, event, text }) {
-  return (!run || entry.run === run) && (!task || entry.task === task) && (!event || event.split(",").includes(entry.event)) && (!text || entry.words.toLowerCase().includes(text.toLowerCase()));
+  return (!run || entry.run === run) && (!task || entry.task === task) && (!event || event.split(",").includes(entry.event)) && (!text || `${entry.words} ${sentence(entry)}`.toLowerCase().includes(text.toLowerCase()));
 }
 
 function cells(entry) {
@@ -99,7 +100,7 @@ function cells(entry) {
     ["nm", entry.task ? html`<${TaskName} id=${entry.task} name=${entry.name} />` : ""],
     ["num at", entry.attempt || ""],
     ["ev code", entry.event],
-    ["why", entry.words],
+    ["why", sentence(entry)],
   ];
 }
 
@@ -110,7 +111,7 @@ function Entry({ seq }) {
     <p class="crumbs"><a href=${link("journal")}>${t("nav.journal")}</a></p>
     <h1 id="title">${entry ? entry.event : t("entry")} <span class="code hush">${seq}</span></h1>
     <${Waiting} of=${answer} />
-    ${entry && html`<p>${entry.words}</p>
+    ${entry && html`<p>${sentence(entry)}</p>
       <p class="line hush"><time datetime=${entry.at}>${moment(entry.at)}</time> <a href=${toRun(entry.run)} class="code">${entry.run}</a> ${entry.task && html`<${TaskName} id=${entry.task} name=${entry.name} />`} ${entry.attempt ? t("attempt.n", { n: entry.attempt }) : ""}</p>
       <pre class="data" tabindex="0">${JSON.stringify(entry.data, null, 2)}</pre>
       <p class="line">${Number(seq) > 1 && html`<a class="button" href=${link("journal", [String(Number(seq) - 1)])}>← ${t("entry.before")}</a>`}<a class="button" href=${link("journal", [String(Number(seq) + 1)])}>${t("entry.after")} →</a></p>`}

@@ -7,6 +7,7 @@ import { Empty, TaskName, Waiting } from "../parts/bits.js";
 import { standing, State } from "../parts/shapes.js";
 import { link, toRun } from "../routes.js";
 import { left } from "../session.js";
+import { waitsFor } from "../spoken.js";
 import { named, t } from "../words.js";
 import { Entries } from "./entries.js";
 import { Asked, Paused } from "./needs.js";
@@ -55,6 +56,6 @@ function Some({ title, answer, run, state, alone }) {
     <tbody>${tasks.map((task) => html`<tr key=${task.id}>
       <td class="td-state"><${State} state=${alone ? "HELD" : standing(task)} words=${task.state === "ACTIVE" ? named("stage", task.stage) : undefined} /></td>
       <td class="td-name"><${TaskName} id=${task.id} name=${task.name} row /></td>
-      <td class="td-why">${task.state === "ACTIVE" ? t("attempt.with", { n: task.attempt, agent: task.agent || "–" }) : task.waits_for || ""}</td>
+      <td class="td-why">${task.state === "ACTIVE" ? t("attempt.with", { n: task.attempt, agent: task.agent || "–" }) : waitsFor(task)}</td>
     </tr>`)}</tbody></table>`;
 }

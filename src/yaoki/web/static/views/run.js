@@ -51,12 +51,12 @@ function OneRun({ run, tab, query }) {
 
 function Head({ held, slim }) {
   return html`<header class=${slim ? "run-head slim" : "run-head"}>
-    <h1 id="title">${held.goal}</h1>
+    <div class="run-title"><h1 id="title" title=${slim ? held.goal : undefined}>${held.goal}</h1>
     <div class="line"><${State} state=${left(held) ? "HELD" : held.status} words=${t(left(held) ? "run.LEFT" : `run.${held.status}`)} />
-      <span class="code">${held.run}</span>${held.paused && html`<span>${held.paused}</span>`}
+      <span class="code">${held.run}</span>${held.paused && !slim && html`<span>${held.paused}</span>`}
       ${held.cancel_wanted && held.status !== "CANCELLED" && html`<span>${t("cancel.wanted")}</span>`}
-      <${Actions} held=${held} /></div>
-    <${Progress} counts=${held.counts} blocked=${held.blocked} left=${left(held)} />
+      <${Actions} held=${held} /></div></div>
+    <${Progress} counts=${held.counts} blocked=${held.blocked} proofs=${held.proofs} left=${left(held)} />
     ${left(held) && html`<p class="waits" role="status">${t("left.words")} <${Command} text=${held.next} /></p>`}
     ${!slim && html`<p class="hush">${t("landed.of", { n: held.landed, all: held.planned })}</p>`}
     ${!slim && html`<${Facts} held=${held} />`}

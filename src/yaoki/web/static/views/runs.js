@@ -41,7 +41,7 @@ export function RunRows({ runs }) {
     <div class="card-head"><${State} state=${left(run) ? "HELD" : run.status} words=${t(left(run) ? "run.LEFT" : `run.${run.status}`)} />
       <a class="card-name" href=${toRun(run.run)} data-row>${run.goal}</a>
       <span class="code hush">${run.run}</span></div>
-    <${Progress} counts=${run.counts} blocked=${run.blocked || 0} left=${left(run)} />
+    <${Progress} counts=${run.counts} blocked=${run.blocked || 0} proofs=${run.proofs} left=${left(run)} />
     <p class="hush numbers"><span><${When} at=${run.created_at} /></span><span>${t("cost")} ${money(run.cost, run.untold)}</span><span>${t("tokens")} ${tokens(run.tokens, run.untold)}</span>${run.merged && html`<span>${t("merged")}</span>`}</p>
   </li>`)}</ul>`;
 }

@@ -15,7 +15,7 @@ function View({ name, answer, children }) {
 
 function Table({ heads, rows, label }) {
   return html`<div class="scroll-x" tabindex="0" role="region" aria-label=${label}><table class="data-table"><thead><tr>${heads.map(([kind, words]) => html`<th scope="col" class=${kind}>${words}</th>`)}</tr></thead>
-    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${heads[i][0]}>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${heads[i][0]} data-name=${heads[i][1]}>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 export function Workers() {

@@ -6,9 +6,10 @@ import { clock, money, short, tokens } from "../amounts.js";
 import { ofTask, useDocument, useTick } from "../documents.js";
 import { Command, Fact, RunName, TaskName, TaskState, Waiting, When } from "../parts/bits.js";
 import { Came, sure, useAction } from "../parts/dialog.js";
-import { Outcome } from "../parts/shapes.js";
+import { optional, Outcome } from "../parts/shapes.js";
 import { link, toRun } from "../routes.js";
 import { mayAct } from "../session.js";
+import { headline, waitsFor } from "../spoken.js";
 import { named, t } from "../words.js";
 import { Attempts } from "./attempts.js";
 import { Decision } from "./decision.js";
@@ -30,9 +31,9 @@ function OneTask({ id, chosen }) {
     <p class="crumbs"><a href=${toRun(held.run)}>${t("nav.run")} <span class="code">${held.run}</span></a> / <a href=${toRun(held.run, "tasks")}>${t("tab.tasks")}</a></p>
     <header class="run-head"><h1 id="title">${task.name} <span class="code hush">${task.id}</span></h1>
       <div class="line"><${TaskState} task=${task} />${task.state === "ACTIVE" && html`<span>${named("stage", task.stage)}</span>`}
-        <span>${held.headline}</span><${Actions} held=${held} /></div></header>
+        <span>${headline(held)}</span><${Actions} held=${held} /></div></header>
     <${Waiting} of=${answer} />
-    ${task.state === "WAITING" && held.waits_for && html`<p class="waits"><b>${t("waits.for")}</b> ${held.waits_for}</p>`}
+    ${task.state === "WAITING" && held.waits_for && html`<p class="waits"><b>${t("waits.for")}</b> ${waitsFor(task)}${declined(held)}</p>`}
     ${task.question && html`<${Asked} key=${task.attempt} asked=${asking(held)} alone />`}
     <div class="task-top"><${About} held=${held} /><${Lineage} held=${held} /></div>
     <${Attempts} held=${held} chosen=${chosen} />
@@ -40,6 +41,11 @@ function OneTask({ id, chosen }) {
     <h2 class="rule">${t("lately.events")} <a class="more" href=${link("journal", [], { task: id })}>${t("all")}</a></h2>
     <${Entries} query=${{ task: id, limit: 50 }} old=${ofTask(id)} />
   </section>`;
+}
+
+/** Why a worker gave it back, where one did: the words of the task, and then those. */
+function declined({ waits_for: words, task }) {
+  return words.startsWith(task.waits_for || "") ? words.slice((task.waits_for || "").length) : "";
 }
 
 /** The question as the page of questions has it; the task's own document holds the same. */
@@ -52,7 +58,7 @@ function About({ held }) {
   const { task } = held;
   const proven = Object.entries(held.proven || {});
   return html`<div><p class="goal">${held.goal}</p><dl class="facts">
-    <${Fact} name=${t("kind")}>${named("kind", task.kind)}${!task.required && html` <span class="tag">${t("optional")}</span>`}<//>
+    <${Fact} name=${t("kind")}>${named("kind", task.kind)}${optional(task) && html` <span class="tag">${t("optional")}</span>`}<//>
     <${Fact} name=${t("agents")}>${held.agents.join(" → ") || "–"}<//>
     <${Fact} name=${t("checks")}>${held.checks.join(", ") || "–"}<//>
     ${held.scope.length > 0 && html`<${Fact} name=${t("scope")}><code>${held.scope.join(" ")}</code><//>`}

@@ -5,9 +5,10 @@ import { get } from "../api.js";
 import { money, short, tokens } from "../amounts.js";
 import { useTick } from "../documents.js";
 import { Empty, TaskName, Toggles, Wrong } from "../parts/bits.js";
-import { Mark, standing, State } from "../parts/shapes.js";
+import { Mark, optional, standing, State } from "../parts/shapes.js";
 import { Row, Rows, useNarrow } from "../parts/virtual.js";
 import { refine } from "../routes.js";
+import { waitsFor } from "../spoken.js";
 import { named, t } from "../words.js";
 import { useCrowd } from "../crowd.js";
 
@@ -36,7 +37,7 @@ export function Tasks({ run, query }) {
   return html`<div class="filters">
       <input type="search" placeholder=${t("filter.tasks")} aria-label=${t("filter.tasks")} value=${text} onInput=${typed} />
       <${Toggles} label=${t("state")} options=${options} chosen=${chosen} onChange=${(states) => refine({ state: states.join(",") })} />
-      <span class="hush matched" aria-live="polite">${t("matched", { n: shown.length, all: crowd.nodes.length })}</span>
+      <span class="hush matched" aria-live="polite">${t("matched", { n: planned(shown).length, all: planned(crowd.nodes).length })}</span>
     </div>
     ${shown.length === 0 && html`<${Empty} title=${t("filter.none")} />`}
     ${shown.length > 0 && html`<${Rows} count=${shown.length} height=${height} label=${t("tab.tasks")} onSight=${sight}
@@ -50,10 +51,10 @@ function cells(node, task) {
   return [
     ["num n", node.n],
     ["st", html`<${State} state=${standing(node)} words=${node.state === "ACTIVE" ? named("stage", node.stage) : undefined} />`],
-    ["nm", html`<${TaskName} id=${node.id} name=${node.name} row />${!node.required && html` <span class="tag">${t("optional")}</span>`}${node.phase && html` <span class="hush">${node.phase}</span>`}`],
+    ["nm", html`<${TaskName} id=${node.id} name=${node.name} row />${optional(node) && html` <span class="tag">${t("optional")}</span>`}${node.phase && html` <span class="hush">${node.phase}</span>`}`],
     ["num at", node.attempt || ""],
     ["ag", task?.agent || ""],
-    ["why", task ? whyOf(task) : ""],
+    ["why", (task && whyOf(task)) || (node.proof ? t("proof") : "")],
     ["num hush", task && (task.cost !== null || task.attempt > 0) ? money(task.cost, task.untold) : ""],
     ["num", task && task.tokens !== null ? tokens(task.tokens, task.untold) : ""],
     ["ld code", short(task?.landed)],
@@ -62,7 +63,7 @@ function cells(node, task) {
 
 function whyOf(task) {
   if (task.state === "ESCALATED") return task.question || named("reason", task.reason);
-  if (task.state === "WAITING") return task.waits_for || "";
+  if (task.state === "WAITING") return waitsFor(task);
   return task.reason ? named("reason", task.reason) : "";
 }
 
@@ -71,9 +72,12 @@ function picked(nodes, states, text) {
   return nodes.filter((node) => (states.length === 0 || states.includes(standing(node))) && (!words || node.lower.includes(words)));
 }
 
+/** Proofs of the whole stand in the list, but are no tasks of the plan. */
+const planned = (nodes) => nodes.filter((node) => !node.proof);
+
 function tallied(nodes) {
   const counts = {};
-  for (const node of nodes) counts[standing(node)] = (counts[standing(node)] || 0) + 1;
+  for (const node of planned(nodes)) counts[standing(node)] = (counts[standing(node)] || 0) + 1;
   return counts;
 }
 

@@ -12,10 +12,14 @@ import { named, t } from "../words.js";
 import { usePages } from "../pages.js";
 
 const PAGE = 100;
-const CAUSES = ["NEEDS", "SLOT", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"];
+const CAUSES = ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"];
 const STAGES = ["PREPARE", "WORK", "VERIFY", "LAND"];
 const ENDS = { LANDED: "DONE", RETRY: "RETRY", ESCALATED: "ESCALATED", HELD: "HELD", LOST: "CANCELLED", CANCELLED: "CANCELLED" };
 const LANE = 30;
+// The gap between names and lanes, and the room of a scrollbar.
+const BESIDE = 26;
+// Where nothing hovers, a finger that points also opens.
+const TOUCHED = window.matchMedia("(hover: none)");
 
 export function Timeline({ run, query }) {
   const [text, setText] = useState(query.text || "");
@@ -25,7 +29,7 @@ export function Timeline({ run, query }) {
   const narrow = useNarrow();
   useTick(run.finished_at ? 60 : 1);
   const names = narrow ? 96 : 200;
-  const lane = Math.max(80, width - names - 16);
+  const lane = Math.max(80, width - names - BESIDE);
   const [scale, controls] = useScale(pages.first, lane, run.status === "ACTIVE");
   const typed = (event) => {
     setText(event.target.value);
@@ -34,7 +38,7 @@ export function Timeline({ run, query }) {
   return html`<div class="filters">
       <input type="search" placeholder=${t("filter.tasks")} aria-label=${t("filter.tasks")} value=${text} onInput=${typed} />
       <div class="toggles" role="group" aria-label=${t("zoom")}>${controls.map(([words, label, act]) => html`<button type="button" class="toggle" aria-label=${label} title=${label} onClick=${act}>${words}</button>`)}</div>
-      <${Legend} />
+      <${Legend} rows=${pages.rows} />
     </div>
     ${pages.error && html`<${Wrong} error=${pages.error} />`}
     ${pages.first && pages.rows.length === 0 && html`<${Empty} title=${t("timeline.none")} />`}
@@ -43,7 +47,7 @@ export function Timeline({ run, query }) {
         head=${html`<div class="row lane" role="row"><div class="cell nm" role="columnheader">${t("task")}</div><div class="cell" role="columnheader"><${Axis} scale=${scale} /></div></div>`}
         draw=${(index) => pages.rows[index] && html`<${Lane} row=${pages.rows[index]} index=${index} scale=${scale} tell=${setTold} />`} />`}
     </div>
-    <p class="told-strip" aria-live="off">${told || t("timeline.hint")}</p>`;
+    <p class="told-strip" aria-live="off">${told || t(TOUCHED.matches ? "timeline.hint.touch" : "timeline.hint")}</p>`;
 }
 
 // ---------------------------------------------------------------- the scale
@@ -70,7 +74,9 @@ function Axis({ scale }) {
   for (let at = Math.ceil(scale.from / step) * step; at < scale.from + scale.span && marks.length < 40; at += step) marks.push(at);
   return html`<svg class="axis-row" width=${scale.width} height="20" aria-hidden="true">${marks.map((at) => {
     const x = ((at - scale.from) / scale.span) * scale.width;
-    return html`<g><line class="axis faint" x1=${x} x2=${x} y1="14" y2="20" /><text class="tick" x=${x + 3} y="13">${clock(new Date(at).toISOString())}</text></g>`;
+    const words = clock(new Date(at).toISOString());
+    // A label that would be cut off is left out; its line stays.
+    return html`<g><line class="axis faint" x1=${x} x2=${x} y1="14" y2="20" />${x + 3 + long(words) <= scale.width && html`<text class="tick" x=${x + 3} y="13">${words}</text>`}</g>`;
   })}</svg>`;
 }
 
@@ -84,14 +90,14 @@ function Lane({ row, index, scale, tell }) {
   return html`<div class="row lane" role="row" aria-rowindex=${index + 2} data-task=${row.task}>
     <div class="cell nm" role="cell"><span class="state" data-state=${standing(row)}><${Mark} state=${standing(row)} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
     <div class="cell" role="cell"><svg class="lane-svg" width=${scale.width} height=${LANE - 2} role="img" aria-label=${label} onMouseLeave=${() => tell(null)}>
-      ${row.waits.filter(beside).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
+      ${row.waits.filter((wait) => beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
       ${row.attempts.map((attempt) => html`<${Attempt} attempt=${attempt} row=${row} scale=${scale} tell=${tell} />`)}
-      ${row.waits.filter((wait) => !beside(wait)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
+      ${row.waits.filter((wait) => !beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
     </svg></div></div>`;
 }
 
-/** A worker that is gone leaves its attempt waiting in the middle; all other waits are between. */
-const beside = ({ cause }) => cause !== "LEASE";
+/** Where an attempt goes on after its worker was gone, or a person answered, the wait is in its middle. */
+const beside = ({ cause, from }, row) => cause !== "LEASE" && !row.attempts.some((one) => Date.parse(one.from) < Date.parse(from) && (!one.until || Date.parse(from) < Date.parse(one.until)));
 
 function spoken(row) {
   const tries = row.attempts.map((one) => `${t("attempt.n", { n: one.attempt })}: ${one.ended ? named("ended", one.ended) : t("running")}${one.failure ? `, ${one.failure}` : ""}`);
@@ -119,11 +125,11 @@ function Wait({ wait, scale, tell, row }) {
   if (!seen || width < 0.5) return null;
   const why = waitWords(wait, row);
   // What was said of a limit, or of a worker, stands as it was said, for who points at it.
-  const said = wait.cause === "LIMIT" || wait.cause === "LEASE" ? ` · ${wait.words}` : "";
+  const said = wait.words && ["LIMIT", "LEASE", "PAUSED"].includes(wait.cause) ? ` · ${wait.words}` : "";
   const words = `${row.name}: ${why} · ${lasted(wait)}${said}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
     <line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
-    ${width > 70 && beside(wait) && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
+    ${width > 70 && wait.cause !== "LEASE" && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
 }
 
 function Attempt({ attempt, row, scale, tell }) {
@@ -148,6 +154,7 @@ function Paths({ state }) {
 
 // Letters of East Asia are as wide as they are high.
 const wide = (char) => (char >= "\u1100" ? 11 : 6);
+const long = (words) => [...words].reduce((sum, char) => sum + 1.1 * wide(char), 0);
 
 function cut(words, width) {
   let left = width;
@@ -157,7 +164,9 @@ function cut(words, width) {
 
 const lasted = (span) => seconds(((span.until ? Date.parse(span.until) : serverNow()) - Date.parse(span.from)) / 1000);
 
-function Legend() {
+/** Stages, and the causes that are drawn. */
+function Legend({ rows }) {
+  const drawn = new Set(rows.flatMap((row) => (row ? row.waits.map((wait) => wait.cause) : [])));
   return html`<span class="legend timeline-legend">${STAGES.map((stage) => html`<span><svg width="14" height="10" aria-hidden="true"><rect class="stage" data-stage=${stage} width="14" height="10" /></svg>${named("stage", stage)}</span>`)}
-    ${CAUSES.map((cause) => html`<span class="wait" data-cause=${cause}><svg width="18" height="10" aria-hidden="true"><line x1="0" x2="18" y1="5" y2="5" /></svg>${named("wait", cause)}</span>`)}</span>`;
+    ${CAUSES.filter((cause) => drawn.has(cause)).map((cause) => html`<span class="wait" data-cause=${cause}><svg width="18" height="10" aria-hidden="true"><line x1="0" x2="18" y1="5" y2="5" /></svg>${named("wait", cause)}</span>`)}</span>`;
 }

@@ -1,0 +1,102 @@
+// What the server says in English, said in the language of the page: lines of the journal, what a
+// task waits for, how it stands.  What has no words here is shown as the server said it.
+
+import { language, named, number, t, told } from "./words.js";
+
+const CHARS = 160;
+const line = (text) => {
+  const one = String(text ?? "").replace(/\s+/g, " ").trim();
+  return one.length > CHARS ? `${one.slice(0, CHARS - 1)}…` : one;
+};
+const brief = (commit) => String(commit).slice(0, 10);
+const fixed = (value) => Number(value || 0).toFixed(1);
+
+/** A pattern with its places filled; nothing without a pattern, or where a value is missing. */
+function filled(key, values = {}) {
+  const pattern = told(key);
+  if (!pattern) return "";
+  const missing = [...pattern.matchAll(/\{(\w+)\}/g)].some(([, name]) => values[name] === undefined || values[name] === null);
+  return missing ? "" : pattern.replace(/\{(\w+)\}/g, (_, name) => number(values[name]));
+}
+
+// ---------------------------------------------------------------- the journal
+
+/** A line of the journal; long data are not sent with it, so it then stays as it is. */
+export function sentence(entry) {
+  if (language === "en" || !entry.words || entry.cut) return entry.words;
+  try {
+    const [ending, values] = (PARTS[entry.event] || plainly)(entry.data);
+    const words = filled(`story.${entry.event}${ending}`, values);
+    return words ? words + after(entry) : entry.words;
+  } catch {
+    // An entry of another version may lack what its words need.
+    return entry.words;
+  }
+}
+
+const plainly = (data) => ["", data];
+
+function after({ event, data }) {
+  const bad = event === "CHECK_FINISHED" && ["FAILED", "BROKEN"].includes(data.outcome);
+  return bad && data.message ? `: ${line(data.message)}` : "";
+}
+
+/** Kind, pattern and the first thing that failed: names and words of tools, in no language. */
+function failed(failure) {
+  const head = [failure.kind, failure.pattern].filter(Boolean).join(" ");
+  const [first, ...others] = failure.items || [];
+  if (!first) return `${head}: ${line([failure.check, failure.message].filter(Boolean).join(": "))}`;
+  const words = `${head}: ${line([first.name, first.message].filter(Boolean).join(": "))}`;
+  return others.length ? filled("more", { words, n: others.length }) || words : words;
+}
+
+const why = (words) => told(`why.${words}`) || line(words);
+
+const PARTS = {
+  AGENT_FINISHED: ({ exit, changed = 0 }) => {
+    const how = exit.ended_by ? ".ended" : exit.signal ? ".signal" : ".code";
+    return [how, { by: exit.ended_by, signal: exit.signal, code: String(exit.code), seconds: fixed(exit.seconds), n: changed }];
+  },
+  ATTEMPT_STARTED: ({ fresh, agent }) => [`${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
+  BUDGET_WARNING: ({ message }) => ["", { message }],
+  CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), seconds: fixed(seconds) }],
+  ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
+  ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
+  LAND_REFUSED: ({ head }) => ["", { head: brief(head) }],
+  LEASE_EXPIRED: (data) => ["", { why: why(data.why || "the lease ran out") }],
+  PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
+  QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: brief(commit) }],
+  RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch, repair, n: tasks.length }],
+  RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
+  RERUN_GRANTED: ({ head }) => ["", { head: brief(head) }],
+  RERUN_HELD: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
+  RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
+  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: failed(failure), seconds: delay / 1000 }],
+  RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: brief(commit), how }],
+  SNAPSHOT_RESTORE: ({ snapshot_id: snapshot }) => ["", { snapshot }],
+  TASKS_PLANNED: ({ names = [] }) => ["", { n: names.length, names: line(names.slice(0, 10).join(", ")) }],
+  TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
+  TASK_BLOCKED: ({ dependents: n }) => ["", { n }],
+  TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && brief(kept) }],
+  TASK_LANDED: ({ commit, already }) => [already ? ".already" : "", { commit: brief(commit) }],
+  TASK_REVIVED: ({ dependents: n }) => ["", { n }],
+};
+
+// ---------------------------------------------------------------- tasks
+
+/** What a task waits for. */
+export function waitsFor({ waits, waits_for: words }) {
+  if (language === "en" || !waits) return words || "";
+  const joined = waits.names.join(t("comma"));
+  const names = waits.names_left_out ? filled("more", { words: joined, n: waits.names_left_out }) : joined;
+  return filled(`waits.${waits.cause}`, { names, account: waits.account, seconds: waits.seconds }) || words || "";
+}
+
+/** How a task stands, beside the word for its state. */
+export function headline({ headline: words, task }) {
+  if (language === "en") return words;
+  const values = { commit: task.landed && brief(task.landed), reason: named("reason", task.reason), stage: named("stage", task.stage), attempt: task.attempt, cause: task.waits?.names[0] };
+  if (task.state === "WAITING") return task.reason === "DEPENDENCY_FAILED" ? filled("headline.BLOCKED", values) : waitsFor(task);
+  const ending = task.state === "ACTIVE" && task.cancel_wanted ? ".ending" : "";
+  return filled(`headline.${task.state}${ending}`, values);
+}

@@ -1,0 +1,64 @@
+"""What a task waits for, in parts: the page says it in the language of who looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.model import Reason, Stage, State
+from yaoki.ports import Row
+from yaoki.views import TaskView, waiting_for
+
+NEEDS_SHOWN = 3
+CAUSES = (
+    *("BLOCKED", "HELD", "HELD_GROUP", "HELD_USED", "DUE", "NEEDS", "ACCOUNT", "PROBE"),
+    *("TURN", "PAUSED", "NOBODY", "SLOT", "SAID"),
+)
+# What a view says of a whole run, and our name for it.
+KNOWN = {"the run is paused": "PAUSED", "nobody carries the run": "NOBODY"}
+Document = dict[str, Any]
+
+
+def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:
+    """The same as `waiting_for` says in words; `SAID` is what only words tell."""
+    words = waiting_for(task, now, names)
+    if not words:
+        return None
+    cause = _cause(task, now)
+    row, wanted = task.row, (task.cause,) if cause == "BLOCKED" else task.unmet
+    listed = [names.get(one, one) for one in wanted] if cause in {"BLOCKED", "NEEDS"} else []
+    until = {"DUE": row.due_at, "ACCOUNT": task.limited_until}.get(cause)
+    return {
+        "cause": cause,
+        "names": listed[:NEEDS_SHOWN],
+        "names_left_out": max(0, len(listed) - NEEDS_SHOWN),
+        "account": row.account if cause in {"ACCOUNT", "PROBE"} else None,
+        "seconds": max(0, round((until - now).total_seconds())) if until else None,
+        "words": words,
+    }
+
+
+def _cause(task: TaskView, now: datetime) -> str:
+    row = task.row
+    if row.state is State.ACTIVE:
+        return "SAID"
+    if task.blocked:
+        return "BLOCKED"
+    if row.held:
+        return _held(row)
+    if row.due_at is not None and row.due_at > now:
+        return "DUE"
+    if task.unmet:
+        return "NEEDS"
+    if task.limited_until is not None and row.stage == Stage.PREPARE:
+        return "ACCOUNT" if task.limited_until > now else "PROBE"
+    if task.lacks:
+        return KNOWN.get(task.lacks, "SAID")
+    return "TURN" if row.refused and row.stage == Stage.VERIFY else "SLOT"
+
+
+def _held(row: Row) -> str:
+    if row.parent:
+        return "HELD_GROUP"
+    return "HELD_USED" if row.reason == Reason.MAX_RETRIES_INTEGRATION else "HELD"

@@ -1,0 +1,214 @@
+"""Why nothing began: a pause, an account's limit, or nobody free; and what a task waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW
+from tests.edges.test_report import a_line, a_story, entry, landed, report_of
+from tests.edges.test_views import RUN, a_row
+from tests.web.test_folds import at
+from yaoki.core.model import State
+from yaoki.ports import Entry, Row
+from yaoki.views import run_view
+from yaoki.views.report import page
+from yaoki.views.shape import Shape
+from yaoki.web.folds import Burndown
+from yaoki.web.graphs import last_layers, proven
+from yaoki.web.stops import Stops
+from yaoki.web.timeline import life_document, life_of
+from yaoki.web.waits import CAUSES, waits_document
+
+pytestmark = pytest.mark.spec("12.5")
+
+
+def line(seq: int, event: str, seconds: float, task: int = 0, **data: Any) -> Entry:
+    task_id = f"r-{task}" if task else ""
+    return Entry(seq, at(seconds), "r", task_id, data.get("attempt", 0), event, data)
+
+
+def limited(seq: int, seconds: float, task: int, for_s: float) -> Entry:
+    failure = {"kind": "RATE_LIMIT", "message": "slower"}
+    due = at(seconds + for_s).isoformat()
+    told = {"failure": failure, "stage": "PREPARE", "due_at": due, "delay_ms": for_s * 1000}
+    return line(seq, "RETRY_DECISION", seconds, task, **told)
+
+
+def waits_of(lines: Sequence[Entry], task: int, account: str = "") -> list[tuple[str, float]]:
+    """Cause and length of each wait of one task, drawn a minute after the start."""
+    stops = Stops()
+    for one in lines:
+        if one.event in Stops.EVENTS:
+            stops.add(one)
+    life = life_of([one for one in lines if one.task_id == f"r-{task}"], at(60))
+    life.explain(stops.pauses, stops.limited(account, {"small": "shared"}), at(60))
+    waits = life_document(life)["waits"]
+    return [(w["cause"], _seconds(w["from"], w["until"] or at(60).isoformat())) for w in waits]
+
+
+def _seconds(first: str, last: str) -> float:
+    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+
+
+PAUSED = (
+    line(1, "TASK_SUBMITTED", 0, 1),
+    line(2, "RUN_PAUSED", 4, why="budget: 6 of 6 attempts are used"),
+    line(3, "RUN_RESUMED", 9, was="budget"),
+    line(4, "TASK_CLAIMED", 11, 1),
+    line(5, "ATTEMPT_STARTED", 11, 1, attempt=1, agent="small"),
+)
+
+
+def test_a_pause_is_no_lack_of_workers() -> None:
+    assert waits_of(PAUSED, 1) == [("SLOT", 4), ("PAUSED", 5), ("SLOT", 2)]
+    assert waits_of(PAUSED[:2], 1) == [("SLOT", 4), ("PAUSED", 56)], "and it goes on"
+
+
+LIMITED = (
+    line(1, "TASK_SUBMITTED", 0, 1),
+    line(2, "TASK_SUBMITTED", 0, 2),
+    line(3, "TASK_CLAIMED", 1, 1),
+    line(4, "ATTEMPT_STARTED", 2, 1, attempt=1, agent="small"),
+    line(5, "AGENT_FINISHED", 3, 1, exit={"limit": "rate"}),
+    limited(6, 5, 1, 10),
+    line(7, "TASK_CLAIMED", 17, 1),
+    line(8, "ATTEMPT_STARTED", 18, 1, attempt=2, agent="small"),
+    line(9, "AGENT_FINISHED", 25, 1, exit={"limit": ""}),
+    line(10, "TASK_CLAIMED", 28, 2),
+    line(11, "ATTEMPT_STARTED", 29, 2, attempt=1, agent="small"),
+)
+
+
+def test_who_shares_a_limited_account_waits_for_it_and_for_the_one_that_tries_first() -> None:
+    """Between the end of the limit and the claim of the probe only a worker was missing."""
+    assert waits_of(LIMITED, 2, "shared") == [
+        *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 8), ("SLOT", 3))
+    ]
+    assert waits_of(LIMITED, 2, "another") == [("SLOT", 28)]
+
+
+def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
+    stops = Stops()
+    for one in (*LIMITED[:6], limited(7, 8, 1, 2)):
+        if one.event in Stops.EVENTS:
+            stops.add(one)
+
+    told = [(stop.start, stop.until) for stop in stops.limited("small", {})]
+    assert told == [(at(5), at(8)), (at(8), at(10))]
+
+
+def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
+    lines = (*LIMITED[:8], line(9, "LEASE_EXPIRED", 20, 1, holder="h", why="dead"))
+
+    causes = waits_of(lines, 2, "shared")
+
+    assert causes == [("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 3), ("SLOT", 40)]
+
+
+# ------------------------------------------------------------------ what a task waits for
+
+
+def the_wait(*rows: Row, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
+    wanted = needs or {row.id: () for row in rows}
+    view = run_view(
+        replace(RUN, paused=more.pop("paused", "")), rows, wanted, resting=False, **more
+    )
+    names = {str(row.id): row.name for row in rows}
+    told = waits_document(view.tasks[-1], NOW, names)
+    assert told is not None
+    assert told["cause"] in CAUSES
+    return told
+
+
+def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
+    soon, last = NOW + timedelta(seconds=12), a_row(2, open_needs=1)
+    stuck, open_ = a_row(1, State.ESCALATED, question="?"), a_row(1, State.ACTIVE)
+    needs = {stuck.id: (), last.id: (stuck.id,)}
+    account = a_row(2, account="bot")
+
+    assert the_wait(stuck, last, needs=needs)["names"] == ["t1"]
+    assert the_wait(stuck, last, needs=needs)["cause"] == "BLOCKED"
+    assert the_wait(open_, last, needs=needs)["cause"] == "NEEDS"
+    assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
+    assert the_wait(account, limits={"bot": soon}, worker=True)["cause"] == "ACCOUNT"
+    assert the_wait(account, limits={"bot": NOW}, worker=True)["cause"] == "PROBE"
+    assert the_wait(a_row(2, held=True))["cause"] == "HELD"
+    assert the_wait(a_row(2, held=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
+    assert the_wait(a_row(2), paused="budget")["cause"] == "PAUSED"
+    assert the_wait(a_row(2))["cause"] == "NOBODY"
+    assert the_wait(a_row(2), worker=True)["cause"] == "SLOT"
+    told = the_wait(a_row(2), worker=True, lacks=lambda _: "waits for a worker with the tags gpu")
+    assert (told["cause"], told["words"]) == ("SAID", "waits for a worker with the tags gpu")
+
+
+# ------------------------------------------------------------------ what is counted
+
+
+def test_a_replacement_is_no_more_work() -> None:
+    """Both are written in one transaction, some milliseconds apart."""
+    fold = Burndown()
+    for one in (
+        line(1, "TASK_SUBMITTED", 0, 1),
+        line(2, "TASK_SUBMITTED", 0, 2),
+        line(3, "ESCALATE_DECISION", 5, 1),
+        line(4, "TASK_SUBMITTED", 9, 3, lineage="r-1"),
+        line(5, "TASK_REPLACED", 9.003, 1, by="r-3"),
+        line(6, "TASK_SUBMITTED", 12, 4),
+    ):
+        fold.add(one)
+
+    assert [(point.total, point.open) for point in fold.points] == [(2, 2), (2, 2), (2, 2), (3, 3)]
+
+
+def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
+    fold, spec = Burndown(), {"name": "done_when", "kind": "check"}
+    for one in (
+        line(1, "TASK_SUBMITTED", 0, 1, spec={"name": "one"}),
+        line(2, "TASK_LANDED", 3, 1),
+        line(3, "TASK_SUBMITTED", 4, 2, spec=spec),
+        line(4, "TASK_LANDED", 5, 2),
+    ):
+        fold.add(one)
+
+    assert [(point.total, point.done, point.open) for point in fold.points] == [
+        (1, 0, 1),
+        (1, 1, 0),
+    ]
+    assert fold.last_at == at(5), "a timeline ends after it all the same"
+
+
+def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
+    """The second one also after the first, and after what was added in between."""
+    rows = [a_row(n, State.DONE) for n in (1, 2, 3)]
+    first = a_row(4, State.DONE, kind="check", name="done_when")
+    later, second = a_row(5, State.DONE), a_row(6, kind="check", name="done_when-2")
+    gone = a_row(7, State.REPLACED)
+    all_ = [*rows, first, later, second, gone]
+    needs = {row.id: () for row in all_} | {rows[1].id: (rows[0].id,)}
+    view, shape = run_view(RUN, all_, needs, resting=False), Shape(needs)
+
+    found = proven(view, shape)
+
+    assert found[first.id] == (rows[1].id, rows[2].id)
+    assert found[second.id] == (rows[1].id, rows[2].id, later.id, first.id)
+    assert last_layers(found, shape) == {first.id: 2, second.id: 3}
+
+
+# ------------------------------------------------------------------ the report
+
+
+@pytest.mark.spec("12.2")
+def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
+    gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
+    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
+
+    html = page(made)
+
+    assert "2 workers lost" not in html
+    assert "work of lost workers taken up 2 times" in html
+    assert "2 claims of workers that were gone taken over" in html
