@@ -110,6 +110,12 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(place: Place) 
     assert aborted.code == 0
     assert (again.code, "asks nothing" in again.err) == (6, True)
     assert gone_on.code == 3
+    assert "CANCELLED: a person answered abort, on 20" in place.yaoki("why", "base").out
+    more = place.folder / "more.json"
+    more.write_text('{"tasks": [{"id": "again", "goal": "g", "replaces": "base"}]}')
+    extended = place.yaoki("plan", "extend", str(more))
+    assert (extended.code, "1 defect, nothing was stored" in extended.err) == (2, True)
+    assert f"yaoki status {base['id'].partition('-')[0]}" in extended.err
     stands = place.status()
     assert [t["state"] for t in stands["tasks"]] == ["CANCELLED", "WAITING", "WAITING"]
     assert {t["cause"] for t in stands["tasks"][1:]} == {base["id"]}
@@ -152,6 +158,9 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     assert held["otherwise"] == ["max_retries above 1", "8.4: a re-run follows if others land"]
     assert (newest["decision"], newest["rule"]) == ("ESCALATE", "8.4")
     assert newest["otherwise"] == ["another task's landing since this one began"]
+    assert (newest["inputs"]["count"], newest["inputs"]["maximum"]) == (1, 1)
+    shown = place.yaoki("why", "task").out
+    assert "what ended the retries:\n  rule      5.1: " in shown
     assert (first["decision"], first["attempt"]) == ("RETRY", 1)
     assert "a.txt does not hold good" in first["failure"]
     assert [one["checks"] for one in why["attempts"]] == [{"a": "FAILED"}, {"a": "FAILED"}]

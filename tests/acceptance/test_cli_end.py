@@ -172,6 +172,32 @@ def test_a_run_that_is_not_done_is_merged_only_on_request(place: Place) -> None:
     assert place.show("main", "one.txt") == "good"
 
 
+@pytest.mark.spec("8.2")
+def test_an_attempt_that_changed_nothing_is_not_told_by_the_commit_of_another(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")], "idle": [[{"say": "nothing to do"}]]},
+        [
+            {"id": "one", "checks": ["one"]},
+            {"id": "idle", "checks": ["two"], "needs": ["one"], "retry": {"max_retries": 0}},
+        ],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+    )
+    assert place.yaoki("run", place.plan(plan)).code == 4
+
+    listed = place.yaoki("recover")
+    kept = place.yaoki("recover", "--json").document["kept"]
+
+    (line,) = [
+        line for line in listed.out.splitlines() if line.startswith(place.task("idle")["id"])
+    ]
+    assert line.endswith("left nothing of its own")
+    assert f"next: yaoki recover {place.task('one')['id']} " in listed.out
+    assert {one["task"]: one["left_nothing"] for one in kept} == {
+        place.task("one")["id"]: False,
+        place.task("idle")["id"]: True,
+    }
+
+
 @pytest.mark.spec("9.6", "10.4")
 def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     stands = two_landed(place)
@@ -184,7 +210,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     again = place.yaoki("answer", "two", "retry")
     gone_on = place.yaoki("resume")
 
-    assert (standing.code, "stands on one: two" in standing.err) == (6, True)
+    assert (standing.code, "1 task stands on one: two" in standing.err) == (6, True)
     assert undone.code == 0, undone.err
     assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
     assert "two.txt" not in files

@@ -200,7 +200,7 @@ def test_doctor_restores_a_damaged_store(place: Place) -> None:
 
     assert damaged.code == 0, damaged.out
     [store] = [line for line in damaged.document["lines"] if line["name"] == "store"]
-    assert "damaged ones are kept" in store["words"]
+    assert "1 damaged one is kept" in store["words"]
     assert "restored from" in damaged.err
 
 

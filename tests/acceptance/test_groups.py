@@ -95,6 +95,9 @@ def test_an_atomic_group_is_rolled_back_and_begun_anew(place: Place) -> None:
     kept = place.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
     (ref,) = [name for name in kept if "rollback" in name]
     assert place.show(ref, "a.txt") == "good\nfirst"
+    back = place.yaoki("recover", "trio", "--attempt", "0", "--branch", "before")
+    assert back.code == 0, back.err
+    assert place.show("before", "a.txt") == "good\nfirst"
 
 
 @pytest.mark.acceptance
@@ -122,6 +125,15 @@ def test_a_person_is_asked_when_nothing_else_is_allowed(place: Place) -> None:
     assert place.task("b")["state"] == "ESCALATED"
     assert place.task("after")["cause"] == place.task("b")["id"]
     assert files(place, place.status()["run_branch"]) == set()
+    assert "note: group trio waits for b" in done.out, "it is not left out while it asks"
+    why = place.yaoki("why", "b", "--json").document["decisions"]
+    assert (why[0]["decision"], why[0]["rule"]) == ("ESCALATE", "8.3")
+    assert "its one re-run is used up" in place.yaoki("trace", "b").out
+    group = place.yaoki("why", "trio").out
+    assert "because   \n" not in group
+    assert f"because   {place.task('b')['id']} failed" in group
+    told = place.yaoki("report").out
+    assert "| a | DONE | waits for its group trio, which has not landed |" in told
 
 
 @pytest.mark.acceptance

@@ -40,6 +40,7 @@ def test_a_template_is_shown_in_the_language_of_the_settings_or_another(place: P
 
     assert "タイムアウト" in japanese.out
     assert japanese.out.startswith("shipped/ja/steps/retry/issue/f_failed_timeout.md:\n")
+    assert place.yaoki("prompts", "show", "TIMEOUT").out == japanese.out, "as journals name it"
     assert "{{ timeoutSeconds }}" in english.document["text"]
     assert english.document["params"] == ["timeoutSeconds", "elapsedSeconds", "message"]
     assert english.document["steps"][-1].endswith("f_failed_timeout.md: used")
@@ -58,6 +59,7 @@ def test_an_ejected_and_edited_template_is_what_agents_get(place: Place) -> None
     assert "nothing written" in again.out
     assert "## Red again" in file.read_text()
     assert f"{TEST_FAILED}: used" in tried.out
+    assert tried.out.endswith("next: yaoki prompts show test-failed\n"), "it is ejected already"
     assert "## Red again\n" in tried.out
     assert "tests/test_login.py::test_short_password" in tried.out
 

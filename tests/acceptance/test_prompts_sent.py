@@ -75,7 +75,9 @@ def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
     assert [(p["pattern"], p["sent"], p["cured"], p["not_cured"]) for p in told] == [
         ("lint-error", 2, 1, 1)
     ]
-    assert "50%" in place.yaoki("stats", "prompts").out
+    shown = place.yaoki("stats", "prompts").out
+    assert "50%" in shown
+    assert shown.endswith("next: yaoki prompts show lint-error\n")
 
 
 @pytest.mark.spec("7.2", "5.8")

@@ -508,7 +508,7 @@ def test_down_stops_agents_after_its_wait_and_says_what_is_left(
     down = place.yaoki("down", "--wait", "0.2")
 
     assert down.code == 0, down.err
-    assert "1 runs are not at their end" in down.out
+    assert "1 run is not at its end" in down.out
     assert place.task("a")["state"] == "WAITING"
     marker.touch()
     place.yaoki("up")

@@ -103,6 +103,19 @@ def test_a_file_that_we_made_goes_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.6")
+def test_a_folder_that_was_there_before_us_stays(tmp_path: Path) -> None:
+    made = target(tmp_path)
+    made.file.parent.mkdir()
+
+    install(made, 600)
+    install(made, 700)
+    uninstall(made)
+
+    assert not made.file.exists()
+    assert list(made.file.parent.iterdir()) == []
+
+
+@pytest.mark.spec("12.6")
 def test_what_the_owner_changed_meanwhile_stays(tmp_path: Path) -> None:
     """Our hook was moved into a group of the owner's, and another setting came."""
     made = target(tmp_path)

@@ -55,7 +55,7 @@ def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
         return next(line for line in lines if line.startswith("session "))
 
     place.stop()
-    assert "session s1: sent back after 1 tries" in told()
+    assert "session s1: sent back after 1 try" in told()
     place.work("good\n")
     place.stop()
     assert told() == "session s1: proven"
@@ -69,7 +69,7 @@ def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
     assert place.session()["proven"] is True
     place.work("bad\n")
     place.stop()
-    assert "session s1: sent back after 1 tries" in told()
+    assert "session s1: sent back after 1 try" in told()
     assert place.session()["proven"] is False
 
 

@@ -211,6 +211,33 @@ def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() ->
     ]
 
 
+@pytest.mark.spec("10.4")
+def test_nobody_is_offered_words_for_an_agent_where_none_works() -> None:
+    rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
+
+    made, _ = report_of(rows, [], a_line(0), held=lambda _: Held("", "tests"))
+
+    retry = made["asking"][0]["answers"][0]
+    assert retry["command"] == "yaoki answer run00001-1 retry"
+    assert retry["what"] == "its checks run once more; no agent works on it"
+
+
+@pytest.mark.spec("6.6", "11.5")
+def test_a_check_that_passed_with_another_exit_code_than_zero_says_why() -> None:
+    story = [
+        replace(
+            e, data={**e.data, "exit_code": 1, "message": "1 failure stood at the base already"}
+        )
+        if e.event == "CHECK_FINISHED"
+        else e
+        for e in a_story(1, 1)
+    ]
+
+    made, _ = report_of(landed(1), story, a_line(1))
+
+    assert "PASSED, exit 1 (1 failure stood at the base already)" in markdown(made)
+
+
 @pytest.mark.spec("8.2")
 def test_kept_work_is_listed_unless_the_run_branch_holds_it() -> None:
     rows = [*landed(1), a_row(2, State.CANCELLED)]
@@ -309,6 +336,12 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
             {"done": 2, "lost": 1},
             "The run had ended, but what landed of 1 task is not on its branch any more:"
             " 2 of 3 tasks are done and proven.",
+        ),
+        (
+            "CANCELLED",
+            {"tasks": 1, "done": 0, "cancelled": 1},
+            "The run has ended without being done: 0 of 1 task is done and proven"
+            " and 1 was cancelled.",
         ),
         (
             "DONE",

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from rich.cells import cell_len
 
 from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import NOW
@@ -18,7 +19,8 @@ from tests.edges.test_views import RUN, a_row, chain
 from yaoki.cli.estimate import Pace, ahead, left, span
 from yaoki.cli.glyphs import glyphs_here
 from yaoki.cli.keys import keys_in
-from yaoki.cli.layout import cost
+from yaoki.cli.layout import Listing, cost
+from yaoki.cli.panels import folded
 from yaoki.core.model import Choice, Question, Spend, State
 from yaoki.views import run_view
 
@@ -121,6 +123,7 @@ def _look_around(terminal: Terminal) -> None:
 def _answer(terminal: Terminal) -> None:
     terminal.press("a")
     terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
+    terminal.shows("it tries again, told your words", "the task is cancelled; its work is kept")
     terminal.press("r")
     terminal.shows("words for the agent", "> _")
     terminal.press("A darumo\x7fa. q")
@@ -219,7 +222,7 @@ def test_only_who_may_leave_is_told_how(place: Place, still: Place) -> None:
     """`yaoki run` carries the run; q cannot end that."""
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
-        assert "leave it, and the run goes on" in terminal.shows("why it stands")
+        terminal.shows("why it stands", "leave it, and the run goes on")
     plan = place.plan(the_plan(place))
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
         assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")
@@ -401,7 +404,35 @@ def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:
     assert cost(Spend()) == "no cost yet"
     assert cost(Spend(attempts=2, unknown=2)) == "cost unknown"
     assert cost(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
-    assert cost(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 runs of unknown cost")
+    assert cost(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 run of unknown cost")
+
+
+def test_the_foot_counts_each_task_once() -> None:
+    asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
+    rows = [asks, a_row(2), a_row(3), a_row(4, State.DONE)]
+    needs = {**chain(asks, rows[1]), rows[2].id: (), rows[3].id: ()}
+    view = run_view(RUN, rows, needs, resting=False)
+
+    assert Listing(view).counted == "1 waiting, 1 escalated, 1 done, 1 blocked"
+
+
+@pytest.mark.parametrize("width", [2, 7, 20, 80])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  reasoning the run branch moved while it was verified",
+        "x" * 90,
+        "  日本語" * 20 + " a",
+    ],
+)
+def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: int) -> None:
+    lines = folded(text, width)
+
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    words = {word for word in text.split() if len(word) < width - 4 and word.isascii()}
+    assert words <= set(" ".join(lines).split()), "a word that fits is whole"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,52 @@ def test_only_unmet_needs_are_named() -> None:
     assert waiting_for(view.tasks[2], NOW, names) == "needs t2"
 
 
+@pytest.mark.spec("1.3", "8.3", "8.4")
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "waits for its one re-run until everything else rests"),
+        (
+            {"reason": "MAX_RETRIES_INTEGRATION"},
+            "waits until everything else rests; its one re-run is used up",
+        ),
+        (
+            {"parent": TaskId("run00001-2")},
+            "waits until everything else rests; then its group is recovered",
+        ),
+    ],
+    ids=["first", "used", "subtask"],
+)
+def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None:
+    view = run_view(RUN, [a_row(1, held=True, **more)], {}, resting=False, worker=True)
+
+    assert waiting_for(view.tasks[0], NOW, {}) == words
+
+
+@pytest.mark.spec("5.5", "12.4")
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(7, "limited for 7 s"), (-1, "whose limit is over: one task tries first")],
+)
+def test_who_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
+    limits = {"bot": NOW + timedelta(seconds=seconds)}
+    view = run_view(RUN, [a_row(1, account="bot")], {}, resting=False, worker=True, limits=limits)
+
+    assert waiting_for(view.tasks[0], NOW, {}) == f"waits for its account bot, {words}"
+
+
+@pytest.mark.spec("9.6", "0.6")
+def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None:
+    run = replace(RUN, cancel_wanted=True)
+    rows = [a_row(1, State.DONE, landed="a" * 40), a_row(2, State.CANCELLED)]
+
+    cut = run_view(run, rows, {}, resting=True, taking=lambda: "git merge yaoki/run00001")
+    whole = run_view(run, rows[:1], {}, resting=True, taking=lambda: "git merge yaoki/run00001")
+
+    assert cut.part == "not all of it is done: the next command takes 1 of 2 tasks"
+    assert whole.part == ""
+
+
 @pytest.mark.spec("9.4")
 def test_who_is_answered_first_is_required() -> None:
     rows = [a_row(1, State.ESCALATED, required=False), a_row(2, State.ESCALATED)]

@@ -495,6 +495,6 @@ def test_a_damaged_journal_file_is_told_by_the_doctor_and_written_anew(middle: M
     place.yaoki("status")
 
     assert noticed.code == 1
-    assert "lacks 1 lines" in noticed.out
+    assert "lacks 1 line," in noticed.out
     assert place.yaoki("doctor").code == 0
     assert segment.read_bytes() == content

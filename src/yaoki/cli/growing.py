@@ -10,6 +10,7 @@ import click
 
 from yaoki.cli.door import Function, json_option, look, opened, repo_option
 from yaoki.cli.render import document, line, next_command, say
+from yaoki.core.counting import count
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.views import SCHEMA
@@ -76,7 +77,7 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
         run = app.control.find_run(run_name)
         answer = _answer(app, run, file)
         made = app.growth.extend(run, answer.specs, answer.replaces)
-        words = f"revision {made.revision}, {len(made.tasks)} tasks added"
+        words = f"revision {made.revision}, {count(len(made.tasks), 'task')} added"
         return _told(app, run, made, words, as_json=as_json)
 
 
@@ -130,9 +131,13 @@ def _answer(app: App, run: Run, file: Path) -> PlanAnswer:
 
     answer = app.tasks_of(run, file)
     if answer.defects:
-        words = f"{file}: {len(answer.defects)} defects, nothing was stored"
-        raise PlanInvalid(words, hint="docs/guides/planners.md", defects=answer.defects)
+        words = f"{file}: {count(len(answer.defects), 'defect')}, nothing was stored"
+        raise PlanInvalid(words, hint=_mend(run), defects=answer.defects)
     return told_safely(answer, confided(app, os.environ))
+
+
+def _mend(run: Run) -> str:
+    return f"mend the file and give it again; the tasks of the run: yaoki status {run.id}"
 
 
 def _told(app: App, run: Run, made: Made, words: str, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ import click
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.core.counting import count
 from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.hooks.state import Choice
 from yaoki.views import SCHEMA
@@ -167,7 +168,7 @@ def _words(one: Standing) -> str:
         unproven = session.stance.value if session.stance else "nothing is proven yet"
         return "proven" if session.proven else unproven
     what = "asks" if session.asked else session.stance.value if session.stance else "sent back"
-    return f"{what} after {session.count} tries: {kept.summary}"
+    return f"{what} after {count(session.count, 'try', 'tries')}: {kept.summary}"
 
 
 @hook.command("begin")

@@ -13,6 +13,7 @@ from yaoki.cli.board import Board
 from yaoki.cli.estimate import ahead, left, span
 from yaoki.cli.glyphs import Glyphs
 from yaoki.cli.render import COLOURS, line, names_of
+from yaoki.core.counting import count
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.status import Status
 from yaoki.views import RunView, TaskView, waiting_for
@@ -48,8 +49,16 @@ def cost(spent: Spend) -> str:
     """What was reported; runs that reported nothing are unknown, never zero."""
     if spent.unknown >= spent.attempts:
         return "cost unknown" if spent.attempts else "no cost yet"
-    more = f" and {spent.unknown} runs of unknown cost" if spent.unknown else ""
+    more = f" and {count(spent.unknown, 'run')} of unknown cost" if spent.unknown else ""
     return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
+
+
+def _counted(view: RunView) -> str:
+    """Each task once: who is blocked is not told among those that wait."""
+    blocked = sum(task.blocked for task in view.tasks if task.row.state is State.WAITING)
+    counts = {**view.counts, "blocked": blocked}
+    counts[State.WAITING.value] -= blocked
+    return ", ".join(f"{n} {state.lower()}" for state, n in counts.items() if n)
 
 
 class Listing:
@@ -60,7 +69,7 @@ class Listing:
         self.tasks = listed(view)
         self.names = names_of(view)
         self.ahead = ahead(view, view.run.parallel)
-        self.blocked = sum(task.blocked for task in view.tasks)
+        self.counted = _counted(view)
         self.landed, self.planned = len(view.landed), len(view.planned)
 
 
@@ -82,7 +91,7 @@ class Layout:
         self, width: int, height: int, chosen: str, told: str, *, keys: bool, leave: bool
     ) -> list[Text]:
         head = [self._title(), self._bar(width)]
-        foot = [Text(self._counts(), style="dim")]
+        foot = [Text(self.listing.counted, style="dim")]
         if self.view.status is Status.PAUSED:
             words = f"paused: {line(self.view.run.paused)}; {self.view.next}"
             head.append(Text(words, style="red"))
@@ -126,11 +135,6 @@ class Layout:
             words = f"about {span(time)} left, judged by {landed} landed"
             words += ", without what waits for you" if self.view.asking else ""
         return self.glyphs.dot.join((words, cost(self.view.spent)))
-
-    def _counts(self) -> str:
-        told = [f"{n} {state.lower()}" for state, n in self.view.counts.items() if n]
-        blocked = self.listing.blocked
-        return ", ".join([*told, *([f"{blocked} blocked"] if blocked else [])])
 
     # -------------------------------------------------------------- tasks
 

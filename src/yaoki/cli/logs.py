@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.render import clean, document, say
 from yaoki.errors import Unknown
 from yaoki.views import SCHEMA
+from yaoki.views.speech import spoken
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -26,6 +28,7 @@ POLL = timedelta(milliseconds=200)
 @click.option("--err", is_flag=True, help="The error channel.")
 @click.option("--prompt", is_flag=True, help="What the agent was told.")
 @click.option("--check", metavar="NAME", default="", help="What this check wrote.")
+@click.option("--raw", is_flag=True, help="The file as it is, also of an agent that speaks JSON.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends.")
 @run_option
 @json_option
@@ -36,6 +39,7 @@ def logs(
     err: bool,
     prompt: bool,
     check: str,
+    raw: bool,
     follow: bool,
     run_name: str,
     as_json: bool,
@@ -58,9 +62,10 @@ def logs(
             return 0
         if size > BYTES_SHOWN:
             say(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
-        _put(text)
+        read = as_it_is if raw or check or name != "out" else spoken
+        _put(read(text))
         if follow:
-            _follow(app, found, number, file, size)
+            _follow(app, found, number, file, size, read)
     return 0
 
 
@@ -73,12 +78,18 @@ def _never(task: Task, attempt: int) -> Unknown:
     return Unknown(words, hint=f"yaoki logs {task.id} --attempt {task.attempt}")
 
 
+def as_it_is(text: str) -> str:
+    return text
+
+
 def _put(text: str) -> None:
     if text:
         say(clean(text).rstrip("\n"))
 
 
-def _follow(app: App, task: Task, attempt: int, file: Path, size: int) -> None:
+def _follow(
+    app: App, task: Task, attempt: int, file: Path, size: int, read: Callable[[str], str]
+) -> None:
     """Whole lines as they come; the last look comes after the attempt ended."""
     from yaoki.app.looking import log_tail
 
@@ -87,7 +98,7 @@ def _follow(app: App, task: Task, attempt: int, file: Path, size: int) -> None:
         over = now.attempt != attempt or now.lease is None or now.stage.value != "WORK"
         text, end = log_tail(file, size)
         whole = text if over else text[: text.rfind("\n") + 1]
-        _put(whole)
+        _put(read(whole))
         size = end if over else size + len(whole.encode("utf-8", errors="replace"))
         if over:
             return

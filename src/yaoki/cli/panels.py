@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells
 
 from yaoki.cli.render import clean, line
 from yaoki.core.model import Choice, TaskId
 from yaoki.errors import YaokiError
 from yaoki.views import TaskView
+from yaoki.views.choices import hears, meaning
+from yaoki.views.speech import spoken
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -76,7 +78,7 @@ class Reading:
     def lines(self, width: int, room: int) -> Sequence[str]:
         if self._live:
             self._text = _loaded(self._load)
-        shown = [piece for text in self._text for piece in chop_cells(text, width) or [""]]
+        shown = [piece for text in self._text for piece in folded(text, width)]
         last = max(0, len(shown) - room)
         self._room = room
         self._top = last if self._following else max(0, min(self._top, last))
@@ -127,14 +129,18 @@ class Answering:
     def lines(self, width: int, room: int) -> Sequence[str]:
         asked = [f"{self._task.reason}: {line(self._task.row.question, 2000)}", ""]
         if self._choice is None:
-            asked += [f"  {choice[0]}  {choice}" for choice in self._task.choices]
+            asked += [self._way(choice) for choice in self._task.choices]
         else:
-            hint = "words for the agent, or none" if self._choice is Choice.RETRY else "a note"
+            heard = self._choice is Choice.RETRY and hears(self._task.row)
+            hint = "words for the agent, or none" if heard else "a note, or none"
             asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
             asked += ["", f"> {self._words}_"]
         asked += ["", self._refused] if self._refused else []
-        shown = [piece for text in asked for piece in chop_cells(text, width) or [""]]
+        shown = [piece for text in asked for piece in folded(text, width)]
         return shown[-room:]
+
+    def _way(self, choice: str) -> str:
+        return f"  {choice[0]}  {choice:6}  {meaning(Choice(choice), self._task.row)}"
 
     def press(self, key: str) -> None:
         if self._choice is None:
@@ -171,6 +177,22 @@ class Answering:
         self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}; {task.state.value}"
 
 
+def folded(text: str, width: int) -> list[str]:
+    """In lines that fit, cut between words where there is a gap, each as far in as the first."""
+    if cell_len(text) <= width:
+        return [text]
+    inset = " " * min(len(text) - len(text.lstrip(" ")), width // 4)
+    pieces, rest = list[str](), text
+    while cell_len(rest) > width and len(rest) > len(inset) + 1:
+        # At least one letter goes, however narrow it is.
+        most = max(len(chop_cells(rest, width)[0]), len(inset) + 1)
+        gap = rest.rfind(" ", len(inset) + 1, most + 1)
+        cut = gap if gap > 0 else most
+        pieces.append(rest[:cut].rstrip(" "))
+        rest = inset + rest[cut:].lstrip(" ")
+    return [*pieces, rest] if rest.strip() else pieces
+
+
 def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
     """What cannot be shown is said in its place."""
     try:
@@ -202,7 +224,7 @@ def log_panel(app: App, task: TaskView) -> Panel:
         file = log_file(app, held, held.attempt, "out")
         text, size = log_tail(file, 0, BYTES_MAX)
         cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
-        return [*cut, *clean(text).splitlines()]
+        return [*cut, *clean(spoken(text)).splitlines()]
 
     return Reading(f"log of {line(task.row.name, 60)}", load, live=True)
 

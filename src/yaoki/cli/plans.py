@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +15,7 @@ import click
 from yaoki.cli import growing, imports
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.core.counting import count
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
 from yaoki.errors import PlanInvalid
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from yaoki.plan import Plan
 
 FILE = click.Path(path_type=Path)
+WIDTH = 74
 # What settings would bring, and a plan without any lacks.
 LACKING = re.compile(r"no agent: |no required check: ")
 
@@ -103,7 +107,7 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     if as_json:
         document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        say(f"{line(str(plan))}: {_counted(tasks)}, no defects")
+        say(f"{line(str(plan))}: {count(tasks, 'task')}, no defects")
         next_command(f"yaoki run {line(str(plan))}")
     return 0
 
@@ -169,7 +173,8 @@ def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
         say("the base was not looked at; --baseline runs the checks on it once")
         return
     red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
-    say(f"at the base {len(findings) - len(red)} of {len(findings)} checks pass")
+    looked = count(len(findings), "check passes", "checks pass")
+    say(f"at the base {len(findings) - len(red)} of {looked}")
     for finding in red:
         tasks = ", ".join(_touched(view, finding.check)) or "no task"
         head = f"{finding.outcome.value} {line(finding.check, 40)}"
@@ -197,8 +202,8 @@ def show(view: PlanView) -> None:
     if view.done_when:
         say(f"done when on the run branch: {line(', '.join(view.done_when))}")
     say(summary(view))
-    for made_of, n in _parts(view).items():
-        say(f"  {n} × {made_of}")
+    for text in _parts(view):
+        say(f"  {text}")
     for words in cost_lines(view.costs):
         say(line(words) if not words.startswith(" ") else f"  {line(words.strip())}")
 
@@ -206,13 +211,9 @@ def show(view: PlanView) -> None:
 def summary(view: PlanView) -> str:
     """The bound of rule 0.4 in one line."""
     return (
-        f"{_counted(len(view.tasks))}; at worst {view.total} agent runs "
+        f"{count(len(view.tasks), 'task')}; at worst {count(view.total, 'agent run')} "
         f"({view.content} for the work itself), each answer of a person grants as many again"
     )
-
-
-def _counted(tasks: int) -> str:
-    return f"{tasks} task{'s' if tasks != 1 else ''}"
 
 
 def _row(task: TaskBound) -> tuple[str, ...]:
@@ -229,13 +230,16 @@ def _row(task: TaskBound) -> tuple[str, ...]:
     )
 
 
-def _parts(view: PlanView) -> dict[str, int]:
+def _parts(view: PlanView) -> Iterator[str]:
     """What the bounds are made of, alike ones together."""
-    found: dict[str, int] = {}
-    for task in view.tasks:
-        words = f"{task.bound.total} = {task.made_of}" if task.bound.total else task.made_of
-        found[words] = found.get(words, 0) + 1
-    return found
+    alike = Counter((task.bound.total, task.made_of) for task in view.tasks)
+    for (total, made_of), n in alike.items():
+        if not total:
+            yield f"{count(n, 'task')}, {made_of}"
+            continue
+        each = " each" if n > 1 else ""
+        yield f"{count(n, 'task')}, at worst {count(total, 'agent run')}{each}:"
+        yield from (f"  {text}" for text in wrap(made_of, WIDTH))
 
 
 @click.command()

@@ -64,6 +64,21 @@ def _open(repo: Path, lang: str | None) -> Opened:
     return Opened(PromptTree(folder, language), language, folder, tuple(app.settings.patterns))
 
 
+def name_of(pattern: str) -> str:
+    """A kind as the journal writes it has a file of its own name: `TIMEOUT` is `timeout`."""
+    from yaoki.prompts import KINDS
+
+    return next((name for name, kind in KINDS.items() if kind.value == pattern), pattern)
+
+
+def _then(name: str, path: str, lang: str | None, other: str) -> None:
+    """A file of the project needs no copy: it is shown, or tried."""
+    from yaoki.prompts import PROJECT
+
+    command = other if path.startswith(f"{PROJECT}/") else "eject"
+    next_command(f"yaoki prompts {command} {line(name)}" + (f" --lang {lang}" if lang else ""))
+
+
 def _place(label: str) -> str:
     """A label as a person finds the file."""
     return label or "built-in words"
@@ -119,7 +134,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 @repo_option
 def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
     """Print the template that a failure of PATTERN gets."""
-    held = _open(repo, lang)
+    held, pattern = _open(repo, lang), name_of(pattern)
     shown = held.tree.show(pattern, held.own)
     if as_json:
         about = {"name": pattern, "language": held.language, "path": shown.path}
@@ -130,7 +145,7 @@ def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
     say()
     say(clean(shown.text).rstrip())
     say()
-    next_command(f"yaoki prompts eject {line(pattern)}")
+    _then(pattern, shown.path, lang, "test")
     return 0
 
 
@@ -145,7 +160,7 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
     A file that stands there already is never overwritten.  With --lang the copies count for that
     language alone.
     """
-    held = _open(repo, lang)
+    held, patterns = _open(repo, lang), tuple(map(name_of, patterns))
     target = held.folder / held.language if lang else held.folder
     written = [str(file) for file in held.tree.eject(target, patterns, held.own)]
     if as_json:
@@ -155,7 +170,8 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
         say(f"written: {line(file)}")
     if not written:
         say("nothing written: every file stands there already")
-    next_command(f"yaoki prompts test {line(patterns[0]) if patterns else 'test-failed'}")
+    which = line(patterns[0]) if patterns else "test-failed"
+    next_command(f"yaoki prompts test {which}" + (f" --lang {lang}" if lang else ""))
     return 0
 
 
@@ -169,7 +185,7 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
     from yaoki.prompts import sample
 
-    held = _open(repo, lang)
+    held, pattern = _open(repo, lang), name_of(pattern)
     name = "" if pattern == "failed" else pattern
     failure = sample(name, _given(file, name) if file else None)
     told = held.tree.trial(pattern, failure, held.own)
@@ -187,7 +203,7 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     say()
     say(clean(told.text))
     say()
-    next_command(f"yaoki prompts eject {line(pattern)}")
+    _then(pattern, told.path, lang, "show")
     return BROKEN if fault else 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,10 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.named import named
-from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.cli.render import columns, document, line, next_command, say, when
+from yaoki.core.counting import count
 from yaoki.core.model import State
-from yaoki.errors import NotNow, Unknown
+from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
 
@@ -24,7 +25,7 @@ SHOWN = 100
 
 @click.command()
 @click.argument("what", metavar="[TASK|RUN]", default="")
-@click.option("--attempt", type=click.IntRange(1), help="Only this attempt.")
+@click.option("--attempt", type=click.IntRange(0), help="Only this one; 0: before the first.")
 @click.option("--branch", metavar="NAME", default="", help="Make a branch at the newest of them.")
 @run_option
 @json_option
@@ -38,9 +39,10 @@ def recover(
     app = App(repo.absolute())
     try:
         works = [work for work in _works(app, what, run_name) if attempt in (None, work.attempt)]
+        empty = _left_nothing(app, works)
         if branch:
-            return _branch(app, works, branch, as_json=as_json)
-        _list(works, as_json=as_json)
+            return _branch(app, works, empty, branch, as_json=as_json)
+        _list(works, empty, as_json=as_json)
     finally:
         app.close()
     return 0
@@ -62,39 +64,79 @@ def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     ]
 
 
-def _branch(app: App, works: list[SavedWork], branch: str, *, as_json: bool) -> int:
+def _left_nothing(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
+    """Refs of attempts that stand where they began: at a commit that another task landed, or at
+    the base.  Without a store nobody knows.
+    """
+    try:
+        landed = _landed(app, works) if app.has_store else {}
+    except YaokiError:
+        # What is kept is listed whatever became of the store.
+        return frozenset()
+    at = ((work, landed[work.commit]) for work in works if work.commit in landed)
+    return frozenset(work.ref for work, names in at if not _made(work, names))
+
+
+def _landed(app: App, works: Sequence[SavedWork]) -> dict[str, dict[str, str]]:
+    """Who landed which commit, by id and name, in the runs of these works; nobody the base."""
+    mine = {work.task_id.rpartition("-")[0] for work in works}
+    found: dict[str, dict[str, str]] = {}
+    for run in app.store.runs():
+        if run.id in mine:
+            found.setdefault(run.base, {})
+            for row in app.store.rows(run.id):
+                found.setdefault(row.landed, {})[row.id] = row.name
+    return found
+
+
+def _made(work: SavedWork, landed: Mapping[str, str]) -> bool:
+    """Is the commit the task's own?  Where several landed it, most of them had nothing to change,
+    and its subject names the one that made it.
+    """
+    name = landed.get(work.task_id)
+    return name is not None and (len(landed) == 1 or work.subject.startswith(f"{name}: "))
+
+
+def _branch(
+    app: App, works: Sequence[SavedWork], empty: frozenset[str], branch: str, *, as_json: bool
+) -> int:
     if not works:
         raise Unknown("no kept work matches", hint="yaoki recover")
-    chosen = works[-1]
+    chosen = ([work for work in works if work.ref not in empty] or works)[-1]
     app.workspace.recover(chosen.ref, branch)
     if as_json:
-        document({"schema": SCHEMA, "branch": branch, **_saved(chosen)})
+        document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
     else:
         say(f"branch {line(branch)} is at {chosen.commit[:10]}: {line(chosen.subject, 80)}")
         next_command(f"git switch {line(branch)}")
     return 0
 
 
-def _list(works: list[SavedWork], *, as_json: bool) -> None:
+def _list(works: list[SavedWork], empty: frozenset[str], *, as_json: bool) -> None:
     if as_json:
-        document({"schema": SCHEMA, "kept": [_saved(work) for work in works]})
+        kept = [_saved(work, empty) for work in works]
+        document({"schema": SCHEMA, "kept": kept})
         return
     rows = [
-        (w.task_id, f"attempt {w.attempt}", _when(w.at), w.commit[:10], line(w.subject, 80))
+        (
+            *(w.task_id, f"attempt {w.attempt}", when(w.at), w.commit[:10]),
+            "left nothing of its own" if w.ref in empty else line(w.subject, 80),
+        )
         for w in works[-SHOWN:]
     ]
     for text in columns(rows) or ["no work is kept yet"]:
         say(text)
     if len(works) > SHOWN:
         say(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
-    if works:
-        last = works[-1]
+    own = [work for work in works if work.ref not in empty]
+    if own:
+        last = own[-1]
         next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
     else:
         next_command("yaoki status")
 
 
-def _saved(work: SavedWork) -> dict[str, object]:
+def _saved(work: SavedWork, empty: frozenset[str]) -> dict[str, object]:
     return {
         "task": work.task_id,
         "attempt": work.attempt,
@@ -102,11 +144,8 @@ def _saved(work: SavedWork) -> dict[str, object]:
         "commit": work.commit,
         "at": work.at.isoformat(),
         "subject": work.subject,
+        "left_nothing": work.ref in empty,
     }
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 @click.command()
@@ -130,7 +169,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
         ]
         document({"schema": SCHEMA, "snapshots": listed})
         return 0
-    rows = [(s.id, _when(s.at), s.commit[:10]) for s in found[-SHOWN:]]
+    rows = [(s.id, when(s.at), s.commit[:10]) for s in found[-SHOWN:]]
     for text in columns(rows) or ["there is no snapshot"]:
         say(text)
     next_command(f"yaoki restore {found[-1].id}" if found else "yaoki recover")
@@ -157,7 +196,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if as_json:
             document({"schema": SCHEMA, "task": task.id, **data})
             return 0
-        counts = f"{len(made.restored)} files put back, {len(made.deleted)} deleted"
+        counts = f"{count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
         say(f"{line(task.work.worktree)}: {counts}")
         next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0

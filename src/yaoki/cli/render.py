@@ -177,6 +177,11 @@ def clock(moment: datetime) -> str:
     return moment.astimezone().strftime("%H:%M:%S")
 
 
+def when(moment: datetime) -> str:
+    """The day and the time of it."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def next_command(command: str) -> None:
     if command:
         say(f"next: {command}")

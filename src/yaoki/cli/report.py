@@ -10,6 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import (
+    NAME_CHARS,
     QUESTION_CHARS,
     columns,
     line,
@@ -19,10 +20,13 @@ from yaoki.cli.render import (
     paint,
     say,
 )
+from yaoki.core.counting import count
 from yaoki.core.model import Choice, State
 from yaoki.core.status import Status
 from yaoki.errors import NotNow
+from yaoki.ports import Row
 from yaoki.views import OFF_BRANCH, RunView, TaskView, is_proof
+from yaoki.views.choices import hears
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -118,25 +122,38 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
     for note in view.notes[:SHOWN]:
-        name = line(note.row.name, 60)
-        left = f"{name} was left out of its group" if note.row.parent else ""
-        say(f"  note: {left or f'optional {name} did not land'}")
+        say(f"  note: {_note(note, view)}")
     say(f"  all of it: yaoki report {run.id}")
+    if view.part and not stopped:
+        say(paint(f"  {view.part}", "yellow"))
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
+
+
+def _note(note: TaskView, view: RunView) -> str:
+    """Whoever asks is heard above; of a subtask it is said what that means for its group."""
+    name = line(note.row.name, NAME_CHARS)
+    group = next((t.row for t in view.tasks if t.row.id == note.row.parent), None)
+    if group is None:
+        return f"optional {name} did not land"
+    if group.landed:
+        return f"{name} was left out of its group"
+    waits = "waits for" if note.row.state is State.ESCALATED else "did not land without"
+    return f"group {line(group.name, NAME_CHARS)} {waits} {name}"
 
 
 def _landed(view: RunView) -> None:
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks = view.landed, len(view.planned)
-    say(f"  {len(done)} of {tasks} task{'' if tasks == 1 else 's'} landed on {view.run.branch}")
+    say(f"  {len(done)} of {count(tasks, 'task')} landed on {view.run.branch}")
     rows = [
-        (line(t.row.name, 60), t.row.landed[:10], f"attempt {t.row.attempt}") for t in done[:SHOWN]
+        (line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}")
+        for t in done[:SHOWN]
     ]
     for text in columns(rows):
         say(f"    {text}")
     _more(done)
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
-    if proofs[-1:] == [State.DONE]:
+    if view.status is Status.DONE and proofs[-1:] == [State.DONE]:
         say("  the whole was then proven once more")
 
 
@@ -154,14 +171,14 @@ def ask(app: App, task: TaskView) -> None:
     held = app.store.task(row.id)
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:
-        say(f"    {_command(row.id, choice, held.work.worktree, failing)}")
+        say(f"    {_command(row, choice, held.work.worktree, failing)}")
 
 
-def _command(task_id: str, choice: str, worktree: str, check: str) -> str:
-    base = f"yaoki answer {task_id} {choice}"
+def _command(row: Row, choice: str, worktree: str, check: str) -> str:
+    base = f"yaoki answer {row.id} {choice}"
     match Choice(choice):
         case Choice.RETRY:
-            return f'{base} "words for the agent"'
+            return f'{base} "words for the agent"' if hears(row) else base
         case Choice.DONE:
             return f"{base}      after working in {line(worktree)}" if worktree else base
         case Choice.WAIVE:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
-from yaoki.cli.render import columns, document, next_command, say
+from yaoki.cli.render import columns, document, line, next_command, say
 from yaoki.ports import Entry
 from yaoki.views import SCHEMA
 from yaoki.views.cures import Cure, cure_document, cures
@@ -30,8 +30,11 @@ def stats() -> None:
 @repo_option
 def prompts(as_json: bool, repo: Path) -> int:
     """Which prompt cured which failure, and how often."""
+    from yaoki.cli.prompts import name_of
+
     with opened(repo) as app:
         found = cures(_journal(app))
+        known = _names(app)
     if as_json:
         document({"schema": SCHEMA, "prompts": [cure_document(cure) for cure in found]})
         return 0
@@ -42,8 +45,17 @@ def prompts(as_json: bool, repo: Path) -> int:
     heads: tuple[str, ...] = ("pattern", "sent", "cured", "not", "rate", "prompt")
     for words in columns([heads, *(_row(cure) for cure in found)]):
         say(words)
-    next_command(f"yaoki prompts show {found[0].pattern}")
+    first = next((name for cure in found if (name := name_of(cure.pattern)) in known), "")
+    next_command(f"yaoki prompts show {line(first)}" if first else "yaoki prompts list")
     return 0
+
+
+def _names(app: App) -> set[str]:
+    """What has words now; a pattern of old runs may have been taken out of the settings."""
+    from yaoki.prompts import PromptTree
+
+    tree = PromptTree(app.home / "prompts", app.settings.language)
+    return {*tree.names(), *app.settings.patterns}
 
 
 def _journal(app: App) -> Iterator[Entry]:

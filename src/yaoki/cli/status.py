@@ -19,6 +19,7 @@ from yaoki.cli.render import (
     paint,
     say,
     task_lines,
+    when,
 )
 from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
 
@@ -68,6 +69,8 @@ def show(app: App, view: RunView, *, workers: bool = False) -> None:
         say(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
     for text in worker_lines(app.workers(), app.clock.now()) if workers else ():
         say(text)
+    if view.part:
+        say(paint(view.part, "yellow"))
     next_command(view.next)
 
 
@@ -90,17 +93,16 @@ def _list(app: App, *, as_json: bool) -> int:
         document(runs_document(runs))
         return 0
     rows = [
-        (view.run.id, view.status.value, _when(view), _counted(view), line(view.run.goal, 80))
+        (
+            *(view.run.id, view.status.value, when(view.run.created_at)),
+            *(_counted(view), line(view.run.goal, 80)),
+        )
         for view in reversed(runs)
     ]
     for text in columns(rows) or ["no run yet"]:
         say(text)
     next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
     return 0
-
-
-def _when(view: RunView) -> str:
-    return view.run.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _counted(view: RunView) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import clean, clock, document, line, lines_of, next_command, say
+from yaoki.cli.render import clean, clock, document, line, lines_of, next_command, say, when
+from yaoki.core.model import State
 from yaoki.views import Decision, Explanation, Try, explanation_document
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def lines(held: Explanation) -> Iterator[str]:
     """What any screen of text shows; the next command is not among them."""
     row = held.view.row
     yield f"{line(row.name, 80)} ({row.id})"
-    yield f"  {line(held.headline)}"
+    at = f", on {when(held.ended_at)}" if held.ended_at else ""
+    yield f"  {line(held.headline)}{at}"
     if row.question:
         first, *more = lines_of(row.question) or [""]
         yield f"  question: {first}"
@@ -63,15 +65,27 @@ def lines(held: Explanation) -> Iterator[str]:
         yield f"  proven on that very commit: {line(checks)}"
     if held.decisions:
         yield from _decision_lines(held.decisions[0])
+        yield from _before(held.decisions)
     if held.tries:
         yield "attempts, newest first:"
     for one in list(reversed(held.tries))[:TRIES_SHOWN]:
         yield _try_line(one)
 
 
+def _before(decisions: Sequence[Decision]) -> Iterator[str]:
+    """A person is asked because there is no re-run; what ended the retries was decided before."""
+    if [one.verdict for one in decisions[:2]] == ["ESCALATE", "HOLD"]:
+        held = decisions[1]
+        yield "what ended the retries:"
+        yield f"  rule      {held.rule}: {line(held.rule_words)}"
+        yield f"  reasoning {line(held.reasoning)}"
+
+
 def _decision_lines(held: Decision) -> Iterator[str]:
-    yield f"last decision, at {clock(held.at)} after attempt {held.attempt}: {held.verdict}"
-    yield f"  because   {line(held.failure)}"
+    after = f" after attempt {held.attempt}" if held.attempt else ""
+    yield f"last decision, at {clock(held.at)}{after}: {held.verdict}"
+    if held.failure:
+        yield f"  because   {line(held.failure)}"
     yield f"  rule      {held.rule}: {line(held.rule_words)}"
     yield f"  reasoning {line(held.reasoning)}"
     numbers = ", ".join(f"{k}={v}" for k, v in held.inputs.items() if _telling(k, v))
@@ -96,4 +110,6 @@ def _next(held: Explanation) -> str:
     row = held.view.row
     if row.landed:
         return f"yaoki diff {row.id}"
+    if row.state in {State.CANCELLED, State.REPLACED} and held.tries:
+        return f"yaoki recover {row.id}"
     return f"yaoki logs {row.id}" if held.tries else f"yaoki status {row.run_id}"

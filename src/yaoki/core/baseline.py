@@ -9,6 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.core.model import CheckSpec, Finding, Item, Outcome
 from yaoki.core.wire import to_data
 
@@ -50,10 +51,10 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     blamed = tuple(i for i in now.items if i.name not in old or _wanted(i, fixes))
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
-        words = f"{len(known)} failures stood at the base already: {', '.join(known[:5])}"
+        words = f"{count(len(known), 'failure')} stood at the base already: {', '.join(known[:5])}"
         params = {**now.params, KNOWN: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
-    words = f"{len(blamed)} failures are this task's: {_told(blamed[0])}"
+    words = f"{count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
     params = {**_only(now, blamed), KNOWN: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.classify import FATAL
+from yaoki.core.counting import count
 from yaoki.core.model import (
     BUILT_IN,
     GIT_CONFIG,
@@ -22,6 +23,8 @@ from yaoki.core.model import (
 from yaoki.core.retry import BUDGET_RULE, Decision
 
 MESSAGE_MAX = 500
+# No agent works on these, so nobody would read words.
+MERE = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 
 
@@ -39,7 +42,7 @@ class EscalationReport:
 
 TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "MAX_RETRIES": "{task}: not done after {attempts} attempts.\nMain problem: {issue}\n"
+        "MAX_RETRIES": "{task}: not done after {tries}.\nMain problem: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
         "FATAL_ERROR": "{task}: an error that no retry mends.\nError: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
@@ -165,7 +168,8 @@ def waivable_names(task: Task) -> frozenset[str]:
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     first = FATAL[failure.code].actions[:1] if failure.code in FATAL else ()
-    found = [*first, f'yaoki answer {task.id} retry "words for the agent"']
+    words = ' "words for the agent"' if task.spec.kind not in MERE else ""
+    found = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
         merge = f" (git merge yaoki/{task.run_id})" if failure.kind is Kind.CONFLICT else ""
         found.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
@@ -206,6 +210,7 @@ def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> st
             task=first_line(task.spec.name, 40),
             id=task.id,
             attempts=task.attempt,
+            tries=count(task.attempt, "attempt"),
             issue=first_line(issue, issue_max),
             actions="\n".join(listed[:shown]),
         )

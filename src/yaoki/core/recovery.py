@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from yaoki.core.counting import count
 from yaoki.core.graph import downstream
 from yaoki.core.model import Strategy, Task, TaskId
 
@@ -30,10 +31,11 @@ def choose(
     """
     if group.counts.reruns == 0:
         return _recover(group, failed, succeeded, needs)
+    again = f"{count(len(failed), 'subtask')} failed again"
     if group.spec.partial and not group.spec.atomic and succeeded:
-        words = f"{len(failed)} subtasks failed again; {len(succeeded)} succeeded and may land"
+        words = f"{again}; {len(succeeded)} succeeded and may land"
         return Choice(Strategy.PARTIAL_COMMIT, words, "partial: false")
-    words = f"{len(failed)} subtasks failed again after the group was recovered once"
+    words = f"{again} after the group was recovered once"
     return Choice(Strategy.ESCALATE, words, "partial: true with a subtask that succeeded")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from yaoki.core import classify, escalate, retry
+from yaoki.core.counting import count
 from yaoki.core.events import (
     AgentFinished,
     AttemptStarted,
@@ -82,7 +83,8 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             return _verified(task, report, moment)
         case Conflicted(paths=paths):
             items = tuple(Item(path, "conflicts with the run branch") for path in paths)
-            words = f"{len(paths)} files conflict with the run branch: {', '.join(paths[:5])}"
+            files = count(len(paths), "file conflicts", "files conflict")
+            words = f"{files} with the run branch: {', '.join(paths[:5])}"
             failure = classify.failed(Kind.CONFLICT, words, pattern="merge-conflict", items=items)
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
             return _failing(task, failure, moment, report.tree)
@@ -356,14 +358,19 @@ def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
     """A held task that gets no re-run is asked about."""
     failure = task.failure
     assert failure is not None, f"{task.id} is held without a failure"
+    rule = task.spec.policy.rules.get(failure.kind)
+    alone = f"{why}, so there is no re-run from the run branch"
     decision = retry.Decision(
         "ESCALATE",
         failure.kind,
-        task.spent(failure.kind),
-        task.spent(failure.kind),
-        f"{why}, so there is no re-run from the run branch",
-        "8.4",
-        "another task's landing since this one began",
+        # The failure itself was counted when the task was held; only what came before was retried.
+        max(0, task.spent(failure.kind) - 1),
+        rule.retries_max if rule else 0,
+        why if task.parent else alone,
+        "8.3" if task.parent else "8.4",
+        "work that passes its checks, or its group landing without it"
+        if task.parent
+        else "another task's landing since this one began",
     )
     told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
     told = replace(told, otherwise=(decision.otherwise,))

@@ -69,8 +69,9 @@ def uninstall(target: Target) -> bool:
         rest = _without(text, target)
     if rest is None:
         target.file.unlink()
-        with suppress(OSError):  # somebody else's files may stand beside it
-            target.file.parent.rmdir()
+        if memory.get("folder_made"):
+            with suppress(OSError):  # somebody else's files may stand beside it
+                target.file.parent.rmdir()
     else:
         _write(target.file, rest)
     target.memory.unlink(missing_ok=True)
@@ -205,11 +206,13 @@ def _remember(target: Target, before: str | None, after: str) -> None:
     """How the file was before us; what an earlier installation remembered is older still."""
     known = _memory(target)
     if known.get("after") == _packed(_text(target.file) or ""):
-        was = known.get("before")
+        was, made = known.get("before"), known.get("folder_made", False)
     else:
         was = None if before is None else _packed(before)
+        made = not target.file.parent.exists()
     target.memory.parent.mkdir(parents=True, exist_ok=True)
-    held = {"file": str(target.file), "before": was, "after": _packed(after)}
+    about = {"file": str(target.file), "folder_made": made}
+    held = {**about, "before": was, "after": _packed(after)}
     write_atomically(target.memory, json.dumps(held).encode())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.cli.door import opened
+from yaoki.core.counting import count
 from yaoki.errors import NotNow, PlanInvalid
 from yaoki.mcp.caller import Caller, admit, caller_of
 
@@ -81,6 +82,6 @@ def tasks_in(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlanAnswer:
     with as_file({"tasks": tasks}, "tasks.json") as file:
         answer = app.tasks_of(run, file)
         if answer.defects:
-            words = f"{len(answer.defects)} defects, nothing was stored"
+            words = f"{count(len(answer.defects), 'defect')}, nothing was stored"
             raise PlanInvalid(words, defects=answer.defects)
         return answer

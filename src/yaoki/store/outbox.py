@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.ports import Notice
 from yaoki.store.database import Link
 from yaoki.store.rows import Fields, instant, ms
@@ -95,8 +96,8 @@ def _words(line: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
             return f"yaoki: run {run} is paused", f"{why}\nyaoki answer {run} go"
         case "FINAL_SUMMARY":
             ended = str(data.get("status", ""))
-            done = data.get("tasks", {}).get("DONE", 0)
-            return f"yaoki: run {run} is {ended}", f"{done} tasks landed.\nyaoki status {run}"
+            done = count(data.get("tasks", {}).get("DONE", 0), "task")
+            return f"yaoki: run {run} is {ended}", f"{done} landed.\nyaoki status {run}"
         case "PHASE_TIMED_OUT":
             phase = data.get("phase", "")
             return f"yaoki: phase {phase} timed out", f"yaoki status {run}"

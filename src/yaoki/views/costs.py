@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from yaoki.core.bound import worst_case
+from yaoki.core.counting import count
 from yaoki.core.model import Spec
 from yaoki.ports import Entry
 
@@ -110,7 +111,7 @@ def cost_lines(costs: Sequence[AgentCost]) -> list[str]:
 def _judged(cost: AgentCost) -> str:
     known, usual = cost.known, cost.known.usual
     assert usual is not None, "asked only when it is known"
-    tasks, runs = _counted(cost.tasks, "task"), _counted(len(known.costs), "run")
+    tasks, runs = count(cost.tasks, "task"), count(len(known.costs), "run")
     return (
         f"  {cost.agent}: {tasks} × {known.tries:.2g} attempts × {money(usual)}, "
         f"the median of its last {runs}"
@@ -118,20 +119,16 @@ def _judged(cost: AgentCost) -> str:
 
 
 def _unknown(cost: AgentCost) -> str:
-    tasks = _counted(cost.tasks, "task")
+    tasks = count(cost.tasks, "task")
     if not cost.known.runs:
         return f"  {cost.agent}: {tasks}, no run of {cost.agent} yet: cost unknown"
-    runs = _counted(cost.known.runs, "run")
+    runs = count(cost.known.runs, "run")
     return f"  {cost.agent}: {tasks}, none of its last {runs} told a cost: cost unknown"
 
 
 def money(dollars: float) -> str:
     """Two digits, and more for what is less than a cent."""
     return f"${dollars:.2f}" if dollars >= 0.01 or not dollars else f"${dollars:.4f}"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"
 
 
 def cost_document(costs: Sequence[AgentCost]) -> dict[str, Any]:

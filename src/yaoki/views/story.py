@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.core.display import one_line
+from yaoki.core.model import Reason
 from yaoki.ports import Entry
 
 Data = Mapping[str, Any]
@@ -47,7 +49,7 @@ def _finished(data: Data) -> str:
     else:
         how = f"ended with code {exit_.get('code')}"
     changed = data.get("changed", 0)
-    files = "1 file" if changed == 1 else f"{changed} files"
+    files = count(changed, "file")
     return f"the agent {how} after {exit_.get('seconds', 0.0):.1f} s, {files} changed"
 
 
@@ -87,7 +89,7 @@ def _blocked(data: Data) -> str:
 
 def _revived(data: Data) -> str:
     n = data["dependents"]
-    return f"revives {n} task{'s' if n != 1 else ''}" if n else ""
+    return f"revives {count(n, 'task')}" if n else ""
 
 
 def _answered(data: Data) -> str:
@@ -105,7 +107,7 @@ def _returned(data: Data) -> str:
 
 def _reconciled(data: Data) -> str:
     n = len(data.get("tasks", ()))
-    whose = f" of {n} task{'s' if n != 1 else ''}" if n else ""
+    whose = f" of {count(n, 'task')}" if n else ""
     return f"{data.get('mismatch', 'mismatch')}{whose}: {data.get('repair', 'repaired')}"
 
 
@@ -123,21 +125,25 @@ def _noted(data: Data) -> str:
 
 
 def _held(data: Data) -> str:
-    return f"{failure_words(data['failure'])}; {data['blocked']}: waits for its one re-run"
+    used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
+    waits = "its one re-run is used up" if used else "waits for its one re-run"
+    return f"{failure_words(data['failure'])}; {data['blocked']}: {waits}"
 
 
 def _recovering(data: Data) -> str:
-    return f"{data['strategy']}: {len(data.get('failed_subtasks', ()))} subtasks failed"
+    return f"{data['strategy']}: {count(len(data.get('failed_subtasks', ())), 'subtask')} failed"
 
 
 def _blamed(data: Data) -> str:
     beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
-    return f"{data['culprit']} is to blame{beside}; found by looking at {data['looked']} commits"
+    looked = count(data["looked"], "commit")
+    return f"{data['culprit']} is to blame{beside}; found by looking at {looked}"
 
 
 def _planned(data: Data) -> str:
     names = ", ".join(data.get("names", ())[:10])
-    return f"{len(data.get('names', ()))} tasks planned: {one_line(names, MESSAGE_CHARS)}"
+    tasks = count(len(data.get("names", ())), "task")
+    return f"{tasks} planned: {one_line(names, MESSAGE_CHARS)}"
 
 
 def _iterated(data: Data) -> str:

@@ -12,6 +12,7 @@ from yaoki.ports import Entry
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import TaskView, waiting_for
 
+FAILED_SHOWN = 5
 # What was decided, by the event that tells it.
 DECISIONS: Mapping[str, str] = {
     "RETRY_DECISION": "RETRY",
@@ -80,6 +81,8 @@ class Explanation:
     tries: tuple[Try, ...]
     proven: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
+    # When it was cancelled or replaced.
+    ended_at: datetime | None = None
 
 
 def explain(
@@ -92,15 +95,35 @@ def explain(
         waits += _declined(entries)
     done = view.row.state is State.DONE
     escalated = view.row.state is State.ESCALATED
+    end = _end(view, entries)
     return Explanation(
         view,
-        _headline(view, waits, names),
+        _ended(end) if end else _headline(view, waits, names),
         waits,
         decisions,
         _tries(entries),
         _proof(entries, view.row.landed) if done else {},
         _last_message(entries) if escalated else "",
+        end.at if end else None,
     )
+
+
+def _end(view: TaskView, entries: Sequence[Entry]) -> Entry | None:
+    """What took it out of the run without landing."""
+    if view.row.state not in {State.CANCELLED, State.REPLACED}:
+        return None
+    ends = {"TASK_CANCELLED", "TASK_REPLACED", "ESCALATION_ANSWERED"}
+    return next((entry for entry in reversed(entries) if entry.event in ends), None)
+
+
+def _ended(end: Entry) -> str:
+    if end.event == "TASK_REPLACED":
+        return f"REPLACED by {end.data['by']}"
+    if end.event == "ESCALATION_ANSWERED":
+        return "CANCELLED: a person answered abort"
+    why = end.data.get("why", "")
+    by = why.removeprefix("cancelled by ")
+    return f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
 
 
 def _declined(entries: Sequence[Entry]) -> str:
@@ -136,12 +159,21 @@ def _decision(entry: Entry) -> Decision:
         entry.at,
         entry.attempt,
         DECISIONS[entry.event],
-        failure_words(failure) if failure else "",
+        failure_words(failure) if failure else _cause(entry),
         _reasoning(entry),
         why.get("rule", ""),
         why.get("inputs", {}),
         tuple(why.get("otherwise", ())),
     )
+
+
+def _cause(entry: Entry) -> str:
+    """A group has no failure of its own: it was decided because of others'."""
+    if entry.event != "RECOVERY_START":
+        return ""
+    failed = entry.data.get("failed_subtasks", ())
+    more = f" and {len(failed) - FAILED_SHOWN} more" if len(failed) > FAILED_SHOWN else ""
+    return f"{', '.join(failed[:FAILED_SHOWN])}{more} failed" if failed else ""
 
 
 def _reasoning(entry: Entry) -> str:
@@ -153,6 +185,9 @@ def _reasoning(entry: Entry) -> str:
             return str(data["reason"]["description"])
         case "RERUN_HELD":
             return str(data.get("why", {}).get("inputs", {}).get("reasoning", ""))
+        case "RECOVERY_START":
+            why = data.get("why", {}).get("inputs", {}).get("reason", "")
+            return f"{data['strategy']}: {why}" if why else told(entry)
         case _:
             return told(entry)
 

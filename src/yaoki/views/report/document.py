@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.core.model import Choice, State
 from yaoki.ports import Row, SavedWork
+from yaoki.views.choices import hears, meaning
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.receipt import Branch
 from yaoki.views.report.stored import Stored
@@ -122,7 +124,7 @@ def _plan(given: Sources) -> Data:
 def ask(given: Sources, task: TaskView) -> Data:
     """The question, and each answer as the command that gives it."""
     row, held = task.row, given.held(task.row.id)
-    answers = (_answer(row.id, choice, held) for choice in task.choices)
+    answers = (_answer(row, choice, held) for choice in task.choices)
     return {
         "task": row.id,
         "name": given.clean(row.name),
@@ -132,23 +134,14 @@ def ask(given: Sources, task: TaskView) -> Data:
     }
 
 
-def _answer(task_id: str, choice: str, held: Held) -> Data:
+def _answer(row: Row, choice: str, held: Held) -> Data:
     """A command to copy: whatever stands in it is one word to a shell."""
-    base = f"yaoki answer {task_id} {choice}"
-    match Choice(choice):
-        case Choice.RETRY:
-            return _way(choice, f'{base} "words for the agent"', "it tries again, told your words")
-        case Choice.DONE:
-            where = f" in {held.worktree}" if held.worktree else ""
-            return _way(choice, base, f"you did it yourself{where}; that is verified like any work")
-        case Choice.WAIVE:
-            name = shlex.quote(held.failing) if held.failing else "NAME"
-            return _way(choice, f"{base} --check {name}", "that check no longer counts; recorded")
-        case Choice.ABORT:
-            return _way(choice, base, "the task is cancelled; its work is kept")
-
-
-def _way(choice: str, command: str, what: str) -> Data:
+    command = f"yaoki answer {row.id} {choice}"
+    if choice == Choice.RETRY and hears(row):
+        command += ' "words for the agent"'
+    if choice == Choice.WAIVE:
+        command += f" --check {shlex.quote(held.failing) if held.failing else 'NAME'}"
+    what = meaning(Choice(choice), row, held.worktree)
     return {"choice": choice, "command": command, "what": what}
 
 
@@ -192,7 +185,8 @@ def _strange(given: Sources) -> Iterable[str]:
         return
     other = [step for step in branch.steps if not step.task and not step.undoes]
     if other:
-        yield f"{len(other)} commits on {view.run.branch} were not landed by yaoki"
+        was = "was" if len(other) == 1 else "were"
+        yield f"{count(len(other), 'commit')} on {view.run.branch} {was} not landed by yaoki"
     lost = [
         task.row.name
         for task in view.tasks
@@ -201,4 +195,4 @@ def _strange(given: Sources) -> Iterable[str]:
     ]
     if lost:
         shown = ", ".join(lost[:5])
-        yield f"the run branch does not hold what landed of {len(lost)} tasks: {shown}"
+        yield f"the run branch does not hold what landed of {count(len(lost), 'task')}: {shown}"

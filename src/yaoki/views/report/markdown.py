@@ -57,7 +57,9 @@ def _lines(report: Data) -> Iterator[str]:
     yield from _kept(report)
     yield from _sessions(report)
     yield from _proof(report)
-    yield f"Next: {code(report['next'])}"
+    part = report["run"]["status"] == "CANCELLED" and " merge " in report["next"]
+    takes = " takes what landed, and not all of it is done." if part else ""
+    yield f"Next: {code(report['next'])}{takes}"
 
 
 def _asking(report: Data) -> Iterator[str]:
@@ -154,7 +156,9 @@ def _proven(task: Data) -> str:
 def _check(check: Data) -> str:
     exit_ = f", exit {check['exit_code']}" if check["exit_code"] is not None else ""
     told = "".join(f", {name} {version}" for name, version in check["versions"].items())
-    return f"{safe(check['check'], 40)} {check['outcome']}{safe(exit_)}{safe(told)}"
+    odd = check["outcome"] == "PASSED" and check["exit_code"] not in {None, 0}
+    why = f" ({safe(check['message'], 120)})" if odd and check["message"] else ""
+    return f"{safe(check['check'], 40)} {check['outcome']}{safe(exit_)}{why}{safe(told)}"
 
 
 def _others(report: Data) -> Iterator[str]:
@@ -169,10 +173,20 @@ def _others(report: Data) -> Iterator[str]:
     for task in others[:OTHERS_MAX]:
         cause = f" by {safe(names.get(task['cause'], task['cause']), 60)}" if task["cause"] else ""
         next_ = code(task["next"]) if task["next"] else ""
-        why = OFF_BRANCH if task["on_branch"] is False else f"{task['reason'] or ''}{cause}"
+        why = _why_not(task, names) or f"{task['reason'] or ''}{cause}"
         yield f"| {safe(task['name'], 60)} | {task['state']} | {why} | {next_} |"
     yield ""
     yield from _left(len(others), OTHERS_MAX, "tasks: yaoki report --format json")
+
+
+def _why_not(task: Data, names: Mapping[str, str]) -> str:
+    """Done, and yet not landed: whatever is done in a group lands with it."""
+    if task["on_branch"] is False:
+        return OFF_BRANCH
+    if task["state"] != "DONE" or not task["group"]:
+        return ""
+    group = names.get(task["group"], task["group"])
+    return f"waits for its group {safe(group, 60)}, which has not landed"
 
 
 def _falls(report: Data) -> Iterator[str]:

@@ -37,7 +37,7 @@ WAITS: Mapping[str, str] = {
 KNOWN_SHOWN = 5
 # How `core.baseline.weigh` begins when it let failures of the base pass: all that journals tell
 # which do not name them under `known`.
-AT_BASE = "failures stood at the base already: "
+AT_BASE = " stood at the base already: "
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.views.report import canonical
 from yaoki.views.report.receipt import FORM, SCHEMA, GitFacts, Step
 from yaoki.views.report.shape import misshapen
@@ -93,10 +94,10 @@ def _against(git: GitFacts, held: Data, ref: str) -> Iterator[Line]:
         yield Line("line", None, "not looked at: its ends are missing here")
         return
     steps = git.line(base, head)
-    good = f"{len(steps)} steps from base to head, exactly these, in this order"
+    good = f"{count(len(steps), 'step')} from base to head, exactly these, in this order"
     yield _line("line", good, "the run branch tells another story", list(_order(held, steps)))
     inside = git.reachable(base, head) | {base}
-    good = f"{len(held['landed'])} tasks, each where it says"
+    good = f"{count(len(held['landed']), 'task')}, each where it says"
     yield _line("landed", good, "a landing is not where it says", list(_landed(held, inside)))
     yield _reference(git, held["run_branch"], head, ref)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.counting import count as count
 from yaoki.core.display import one_line, plain
 
 Data = Mapping[str, Any]
@@ -15,10 +16,6 @@ UNKNOWN = "unknown"
 def text(value: object, limit: int = 300) -> str:
     """Foreign text on one line, without terminal codes."""
     return one_line(plain(str(value)), limit)
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 def duration(seconds: float) -> str:
@@ -111,7 +108,7 @@ def _all(done: int) -> str:
 
 
 def _of(done: int, tasks: int) -> str:
-    return f"{done:,} of {count(tasks, 'task')} {'is' if done == 1 else 'are'}"
+    return f"{done:,} of {count(tasks, 'task')} {'is' if 1 in {done, tasks} else 'are'}"
 
 
 def _proven(numbers: Data) -> str:

@@ -1,0 +1,28 @@
+"""What each answer to a task means, in a few words."""
+
+from __future__ import annotations
+
+from yaoki.core.model import Choice
+from yaoki.ports import Row
+
+# No agent works on these, so nobody would read words.
+MERE = frozenset({"check", "group"})
+
+
+def hears(row: Row) -> bool:
+    """Does an agent read what a person says to it?"""
+    return row.kind not in MERE
+
+
+def meaning(choice: Choice, row: Row, worktree: str = "") -> str:
+    match choice:
+        case Choice.RETRY:
+            again = "it tries again, told your words"
+            return again if hears(row) else "its checks run once more; no agent works on it"
+        case Choice.DONE:
+            where = f" in {worktree}" if worktree else ""
+            return f"you did it yourself{where}; that is verified like any work"
+        case Choice.WAIVE:
+            return "that check no longer counts; recorded"
+        case Choice.ABORT:
+            return "the task is cancelled; its work is kept"

@@ -1,0 +1,197 @@
+"""What an agent that speaks JSON lines says, in lines that people read: words, tools, the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from yaoki.core.display import one_line
+
+# One thing said, and one look at what a tool was given or gave back.
+WORDS_CHARS, GLANCE_CHARS = 4000, 160
+# The part of what a tool is given that tells most, wherever an agent has it.
+TELLING = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
+Data = Mapping[str, Any]
+
+
+def spoken(text: str) -> str:
+    """The same log for people.  A line that is no event of a known form stays as it is."""
+    return "".join(f"{words}\n" for line in text.splitlines() for words in _lines(line))
+
+
+def _lines(line: str) -> Iterator[str]:
+    try:
+        told = _told(line)
+    except (ValueError, RecursionError):
+        told = None
+    if told is None:
+        yield line
+        return
+    yield from (words for words in told if words)
+
+
+def _told(line: str) -> list[str] | None:
+    held: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+    form = held.get("type")
+    read = _FORMS.get(form) if isinstance(form, str) else None
+    return read(held) if read else None
+
+
+# ------------------------------------------------------------------ pieces
+
+
+def _part(event: Any, *keys: str) -> Any:
+    for key in keys:
+        event = event.get(key) if isinstance(event, Mapping) else None
+    return event
+
+
+def _text(event: Any, *keys: str) -> str:
+    found = _part(event, *keys)
+    return found if isinstance(found, str) else ""
+
+
+def _said(words: str) -> str:
+    words = words.strip()
+    return words if len(words) <= WORDS_CHARS else f"{words[:WORDS_CHARS]} …"
+
+
+def _used(tool: str, given: Any) -> str:
+    return f"> {one_line(tool, 60)} {_glance(given)}".rstrip()
+
+
+def _got(back: Any, *, failed: bool = False) -> str:
+    return f"< {'failed: ' if failed else ''}{_glance(back)}".rstrip(" <")
+
+
+def _glance(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in TELLING if value.get(key)), value)
+    if isinstance(value, list):
+        value = " ".join(_text(one, "text") for one in value) or value
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return one_line(shown, GLANCE_CHARS) if value else ""
+
+
+def _note(*words: object) -> str:
+    return f"[{one_line(' '.join(str(word) for word in words if word), GLANCE_CHARS)}]"
+
+
+# ------------------------------------------------------------------ by form
+
+
+def _system(event: Data) -> list[str]:
+    if event.get("subtype") == "init":
+        return [_note("session", _text(event, "session_id"), _text(event, "model"))]
+    return [_note(_text(event, "subtype") or "system", _text(event, "error"))]
+
+
+def _message(event: Data) -> list[str] | None:
+    """A turn of the agent, or what its tools gave back."""
+    blocks = _part(event, "message", "content")
+    if isinstance(blocks, str):
+        return [_said(blocks)]
+    return [_block(one) for one in blocks] if isinstance(blocks, list) else None
+
+
+def _block(block: Any) -> str:
+    match _text(block, "type"):
+        case "text":
+            return _said(_text(block, "text"))
+        case "tool_use":
+            return _used(_text(block, "name"), _part(block, "input"))
+        case "tool_result":
+            return _got(_part(block, "content"), failed=_part(block, "is_error") is True)
+        case _:
+            return ""
+
+
+def _result(event: Data) -> list[str]:
+    how = _text(event, "subtype") or _text(event, "status")
+    cost = event.get("total_cost_usd")
+    money = f"${cost:.4f}" if isinstance(cost, float) else ""
+    failed = _text(event, "error", "message")
+    if event.get("is_error") is True:
+        failed = failed or _text(event, "result")
+    return [_note("ended:", how, money), *([_said(failed)] if failed else [])]
+
+
+def _item(event: Data) -> list[str] | None:
+    item = _part(event, "item")
+    match _text(item, "type"):
+        case "agent_message":
+            return [_said(_text(item, "text"))]
+        case "command_execution":
+            code = _part(item, "exit_code")
+            back = _got(_part(item, "aggregated_output"), failed=bool(code))
+            return [_used("command", _part(item, "command")), back]
+        case "file_change":
+            changes = _part(item, "changes")
+            paths = [_text(one, "path") for one in changes] if isinstance(changes, list) else []
+            return [_used("change", ", ".join(paths))]
+        case "":
+            return None
+        case other:
+            return [_note(other, _text(item, "tool"), _text(item, "message"))]
+
+
+def _spoke(event: Data) -> list[str] | None:
+    content = event.get("content")
+    if not isinstance(content, str):
+        return None
+    return [_said(content)] if event.get("role") == "assistant" else []
+
+
+def _part_text(event: Data) -> list[str] | None:
+    said = _part(event, "part", "text")
+    return [_said(said)] if isinstance(said, str) else None
+
+
+def _tool(event: Data) -> list[str] | None:
+    if tool := _text(event, "tool_name"):
+        return [_used(tool, _part(event, "parameters"))]
+    state = _part(event, "part", "state")
+    if tool := _text(event, "part", "tool"):
+        return [_used(tool, _part(state, "input")), _got(_part(state, "output"))]
+    return None
+
+
+def _tool_back(event: Data) -> list[str] | None:
+    status = _text(event, "status")
+    back = _part(event, "output") or _part(event, "error", "message")
+    return [_got(back, failed=status == "error")] if status else None
+
+
+def _failed(event: Data) -> list[str] | None:
+    words = _text(event, "message") or _text(event, "error", "message")
+    words = words or _text(event, "error", "data", "message")
+    return [_note("error:", words)] if words else None
+
+
+def _silent(_: Data) -> list[str]:
+    return []
+
+
+_FORMS: Mapping[str, Callable[[Data], list[str] | None]] = {
+    "system": _system,
+    "assistant": _message,
+    "user": _message,
+    "result": _result,
+    "stream_event": _silent,
+    "thread.started": lambda event: [_note("session", _text(event, "thread_id"))],
+    "turn.started": _silent,
+    "turn.completed": lambda _: [_note("turn ended")],
+    "turn.failed": _failed,
+    "item.started": _silent,
+    "item.updated": _silent,
+    "item.completed": _item,
+    "init": lambda event: [_note("session", _text(event, "session_id"), _text(event, "model"))],
+    "message": _spoke,
+    "text": _part_text,
+    "tool_use": _tool,
+    "tool_result": _tool_back,
+    "step_start": _silent,
+    "step_finish": _silent,
+    "error": _failed,
+}
