@@ -95,7 +95,9 @@ def test_pytest_by_text(bench: Bench) -> None:
 def test_pytest_without_its_summary(bench: Bench) -> None:
     bench.write(test_s__py=SHOP)
 
-    finding = bench.run(BIN / "pytest", *PYTEST, "-rN", "--tb=short", "test_s.py", env=QUICK)
+    # Who wants no report is asked for none.
+    options = ("-rN", "--tb=short", "-p", "no:junitxml")
+    finding = bench.run(BIN / "pytest", *PYTEST, *options, "test_s.py", env=QUICK)
 
     assert rows(finding, "failedTests", "name", "line") == [
         ("test_needs", 10),

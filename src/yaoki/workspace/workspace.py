@@ -217,8 +217,9 @@ class GitWorkspace:
 
     @told
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
-        """Sources that were written since then and that git ignores."""
-        return self._leavings.hidden(self._worktrees.need(task.id), since)
+        """Sources that were written since then and that git ignores; none once it is all gone."""
+        found = self._worktrees.find(task.id)
+        return self._leavings.hidden(found, since) if found.admin and found.there else ()
 
     @told
     def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
