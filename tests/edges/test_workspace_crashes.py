@@ -270,3 +270,26 @@ def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path)
     kept = other.workspace.keep(world.run, replace(world.task(), attempt=1))
 
     assert kept.head == world.run.base
+
+
+@pytest.mark.spec("0.2", "8.6")
+@pytest.mark.parametrize("left", ["all", "the note alone"])
+def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
+    tmp_path: Path, left: str
+) -> None:
+    """The folder is gone, and git still knows of it: the next life must see that as well."""
+    world = a_world(tmp_path)
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    admin = world.repo / ".git" / "worktrees" / done.id
+    shutil.rmtree(done.work.worktree)
+    if left != "all":
+        for file in admin.iterdir():
+            if file.name != "gitdir":
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    found = world.workspace.worktrees()
+    world.workspace.release(done)
+
+    assert done.id in found
+    assert not admin.exists()
+    assert world.workspace.worktrees() == frozenset()

@@ -103,10 +103,13 @@ class Worktrees:
         return Worktree(task_id, path, admin)
 
     def ids(self) -> frozenset[str]:
-        """The tasks whose folder stands here; names with a dot are our own."""
-        if not self._root.is_dir():
-            return frozenset()
-        return frozenset(p.name for p in self._root.iterdir() if PART.fullmatch(p.name))
+        """The tasks whose folder stands here, names with a dot are our own; and those of which only
+        git still knows: whoever removed theirs was killed in the middle.
+        """
+        folders = [p.name for p in self._root.iterdir()] if self._root.is_dir() else []
+        noted = (_place(file) for file in self._git.common_dir.glob("worktrees/*/gitdir"))
+        known = [place.parent.name for place in noted if place and place.parents[1] == self._root]
+        return frozenset(name for name in (*folders, *known) if PART.fullmatch(name))
 
     def need(self, task_id: str) -> Worktree:
         """The worktree, ready for git; refused when it is gone."""
@@ -158,7 +161,7 @@ class Worktrees:
             with suppress(FileNotFoundError):
                 found.path.rename(trash)
             if found.admin:
-                delete(found.admin)
+                _forget(found.admin)
         delete(trash)
 
     def put(self, found: Worktree, commit: str) -> None:
@@ -245,12 +248,25 @@ class Worktrees:
 
 
 def _names(file: Path, link: Path) -> bool:
-    """Does git's note of where a worktree is name this one?  Other processes remove theirs."""
+    """Does git's note of where a worktree is name this one?"""
+    return _place(file) == link
+
+
+def _place(note: Path) -> Path | None:
+    """Where a worktree is by git's note of it; other processes remove theirs."""
     try:
-        said = os.fsdecode(file.read_bytes().rstrip(b"\n"))
-    except FileNotFoundError:
-        return False
-    return os.path.normpath(file.parent / said) == str(link)
+        said = os.fsdecode(note.read_bytes().rstrip(b"\n"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Path(os.path.normpath(note.parent / said))
+
+
+def _forget(admin: Path) -> None:
+    """The note goes last: by it whoever comes after a kill finds the rest."""
+    for file in admin.iterdir():
+        if file.name != "gitdir":
+            delete(file)
+    delete(admin)
 
 
 def _sane(head: bytes) -> bool:
