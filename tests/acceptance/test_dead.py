@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,9 +40,10 @@ def lost(place: Place) -> list[bool]:
     return [e["data"]["counted"] for e in entries if e["event"] == "LEASE_EXPIRED"]
 
 
-def serves(worker: subprocess.Popen[str]) -> bool:
-    """It is past its beginning: besides the first there are threads that follow and renew."""
-    return len(list(Path(f"/proc/{worker.pid}/task").iterdir())) > 2
+def serves(place: Place, worker: subprocess.Popen[str]) -> bool:
+    """It is past its beginning: whoever serves is seen by everybody."""
+    seen = place.look("status", "--workers", "--json").document["workers"]
+    return any(each["holder"].split(":")[1] == str(worker.pid) for each in seen)
 
 
 def kill(worker: subprocess.Popen[str]) -> None:
@@ -63,7 +63,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
 
     for n in range(ROUNDS_MAX):
         stands_by = place.start("resume")
-        until(partial(serves, stands_by), "the next worker stands by")
+        until(partial(serves, place, stands_by), "the next worker stands by")
         kill(worker)
         worker = stands_by
         until(lambda before=n: len(lost(place)) > before, "the claim was taken back")  # type: ignore[misc]
