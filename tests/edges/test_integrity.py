@@ -156,6 +156,10 @@ WEAKER = {
     "new settings by which no test runs": [
         change("pytest.ini", None, "[pytest]\naddopts = --setup-plan\n")
     ],
+    "new settings that only collect": [
+        change("pytest.ini", None, "[pytest]\naddopts = --collect-only\n")
+    ],
+    "the same in short": [change("pytest.ini", None, "[pytest]\naddopts = --co\n")],
     "settings of yaoki in pyproject": [
         change(
             "pyproject.toml",
@@ -175,6 +179,9 @@ WEAKER = {
 }
 
 SAME = {
+    "new settings that measure": [
+        change("pytest.ini", None, "[pytest]\naddopts = --cov=src --color=yes\n")
+    ],
     "a test was added": [change("tests/test_a.py", ONE, TWO)],
     "a test moved to another file": [
         change("tests/test_a.py", TWO, ONE),

@@ -18,7 +18,7 @@ _PROGRAMS = frozenset({"pytest", "py.test"})
 _STARTERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
 # Whoever asks for one of these wants no tests to run, or has a report already.
 _OTHERWISE = (
-    *("--junit", "--co", "--help", "-h", "--version", "-V", "--fixtures", "--markers"),
+    *("--junit", "--collect", "--help", "-h", "--version", "-V", "--fixtures", "--markers"),
     *("--setup-plan", "--setup-only", "--cache-show", "no:junitxml", "-pno:junitxml"),
 )
 
@@ -27,7 +27,8 @@ def counted(spec: CheckSpec) -> CheckSpec:
     """The same check, with a report if it is pytest itself and nothing in it speaks against."""
     argv = spec.argv
     usual = spec.success == "exitCode:0" and "--" not in argv
-    if not usual or not _is_pytest(argv) or any(word.startswith(_OTHERWISE) for word in argv):
+    otherwise = "--co" in argv or any(word.startswith(_OTHERWISE) for word in argv)
+    if not usual or otherwise or not _is_pytest(argv):
         return spec
     return replace(spec, argv=(*argv, *REPORT))
 

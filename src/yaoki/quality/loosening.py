@@ -28,7 +28,7 @@ _CONFIG = re.compile(
 )
 # In a new file, or a new part of an old one, only what narrows counts.
 _NARROWS = re.compile(
-    r"--ignore\b|--ignore-glob|--deselect|--co\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
+    r"--ignore\b|--ignore-glob|--deselect|--co(?:llect-only)?\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
     r"|--exit-zero|passWithNoTests|--allow-no-tests"
     r"|(?:^|[\s\"'=\[,])-[km][\s\"',=]|norecursedirs|\bpython_(?:files|functions|classes)\b"
     r"|testPathIgnorePatterns|\bcollect_ignore|\bignore_errors\b|\btestNamePattern\b"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from yaoki.core.escalate import MERE
 from yaoki.core.model import Choice
 from yaoki.ports import Row
-
-# No agent works on these, so nobody would read words.
-MERE = frozenset({"check", "group"})
 
 
 def hears(row: Row) -> bool:
