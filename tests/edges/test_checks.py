@@ -591,7 +591,7 @@ def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
     unasked = bench.run(*pytest_, env=quick)
     by_text = bench.sh(shlex.join(pytest_), env=quick)
 
-    assert by_report.message == "1 test failed: test_a::test_x: assert 1 == 2"
+    assert by_report.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
     assert (unasked.message, unasked.params["testCount"]) == (by_report.message, 2)
     assert by_text.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
     assert {by_report.pattern, by_text.pattern} == {"test-failed"}

@@ -76,7 +76,8 @@ def test_pytest_by_text(bench: Bench) -> None:
     bench.write(test_s__py=SHOP, test_c__py="import nowhere\n")
     files = ("test_s.py", "test_c.py", "--continue-on-collection-errors")
 
-    finding = bench.run(BIN / "pytest", *PYTEST, *files, env=QUICK)
+    # Who wants no report is asked for none.
+    finding = bench.run(BIN / "pytest", *PYTEST, *files, "-p", "no:junitxml", env=QUICK)
 
     said = "AssertionError: assert {'price': 1, 'count': 1} == {'price': 1, ...'a long word'}"
     assert rows(finding, "failedTests", "name", "file", "line") == [
@@ -95,7 +96,6 @@ def test_pytest_by_text(bench: Bench) -> None:
 def test_pytest_without_its_summary(bench: Bench) -> None:
     bench.write(test_s__py=SHOP)
 
-    # Who wants no report is asked for none.
     options = ("-rN", "--tb=short", "-p", "no:junitxml")
     finding = bench.run(BIN / "pytest", *PYTEST, *options, "test_s.py", env=QUICK)
 
@@ -113,11 +113,32 @@ def test_pytest_by_report(bench: Bench) -> None:
     finding = bench.run(BIN / "pytest", *PYTEST, "--junit-xml", "{report}", "test_s.py", env=QUICK)
 
     assert [name for (name,) in rows(finding, "failedTests", "name")] == [
-        "test_s.TestCart::test_total[1]",
-        "test_s.TestCart::test_total[a - b]",
-        "test_s::test_needs",
+        "test_s.py::TestCart::test_total[1]",
+        "test_s.py::TestCart::test_total[a - b]",
+        "test_s.py::test_needs",
     ]
     assert finding.params["failedTests"][0]["line"] == 7
+
+
+@pytest.mark.spec("6.2")
+def test_pytest_names_what_failed_so_that_it_can_be_run_again(bench: Bench) -> None:
+    """The report writes dots; pytest takes paths."""
+    (bench.tree / "shop" / "tests").mkdir(parents=True)
+    bench.write(test_c__py="import nowhere\n")
+    (bench.tree / "shop" / "tests" / "test_s.py").write_text(SHOP)
+    files = ("shop/tests/test_s.py", "test_c.py", "--continue-on-collection-errors")
+
+    finding = bench.run(BIN / "pytest", *PYTEST, *files, env=QUICK)
+    names = [name for (name,) in rows(finding, "failedTests", "name")]
+    again = bench.run(BIN / "pytest", *PYTEST, *names[1:], env=QUICK)
+
+    assert names == [
+        "test_c.py",
+        "shop/tests/test_s.py::TestCart::test_total[1]",
+        "shop/tests/test_s.py::TestCart::test_total[a - b]",
+        "shop/tests/test_s.py::test_needs",
+    ]
+    assert again.params["testCount"] == 3
 
 
 @pytest.mark.spec("6.6")

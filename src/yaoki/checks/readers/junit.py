@@ -120,7 +120,19 @@ def _with_file(entry: Entry, seen: Seen) -> Entry:
     class_, file = entry.code, entry.file
     if not file and class_ and stands(relative(class_, seen), seen):
         file = class_
-    return replace(entry, file=file, code="")
+    return replace(entry, name=_node(entry.name, class_, seen), file=file, code="")
+
+
+def _node(name: str, class_: str, seen: Seen) -> str:
+    """pytest writes `a.b.C::test`; by `a/b.py::C::test` it runs that test again."""
+    module = name if class_ in _NO_CLASS else class_
+    parts = module.split(".", DEPTH_MAX)
+    for length in range(len(parts), 0, -1):
+        file = "/".join(parts[:length]) + ".py"
+        if stands(relative(file, seen), seen):
+            inner = "".join(f"::{part}" for part in parts[length:])
+            return file + inner + name.removeprefix(module)
+    return name
 
 
 @dataclass(slots=True)
