@@ -1,6 +1,7 @@
 """Owns one agent's process tree: the agent outlives its worker, and nothing outlives the agent.
 
-A bare script, `python -I -S shim/__main__.py FOLDER`, started in its own session.
+A bare script, `python -I -S shim/__main__.py FOLDER`, started in its own session.  Without a folder
+it is the stem of a worker, from which shims are forked without reading all this again.
 docs/decisions/shim.md tells the files of the folder.  Beside Linux it reads the tree from `ps`;
 that is not tested.
 """

@@ -14,7 +14,12 @@ def open_room() -> None:
 
 if __name__ == "__main__":
     open_room()
-    from yaoki.shim.carrying import leave, main
+    if len(sys.argv) > 1:
+        from yaoki.shim.carrying import leave, main
 
-    main(sys.argv[1])
-    leave()
+        main(sys.argv[1])
+        leave()
+    else:
+        from yaoki.shim.stem import serve
+
+        serve()

@@ -50,15 +50,15 @@ class Agent:
     def output_bytes(self) -> int:
         return os.fstat(self._out).st_size + os.fstat(self._err).st_size
 
-    def reap(self) -> None:
-        """Collect every child that ended, adopted ones included."""
+    def reap(self) -> bool:
+        """Collect every child that ended, adopted ones included; is any left?"""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return False
             if pid == 0:
-                return
+                return True
             if pid == self.group:
                 self.status = status
 

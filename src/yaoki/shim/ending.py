@@ -18,8 +18,8 @@ KILL_S_MAX = 10.0
 
 def end_tree(agent: Agent, bell: Bell, grace_s: float) -> list[int]:
     """TERM, grace, then KILL until nothing is left; returns what no signal could end."""
-    agent.reap()
-    if not tree():
+    # Orphans become our children, so without a child there is nobody: no table need be read.
+    if not agent.reap():
         return []
     # Without a subreaper an orphan leaves the tree, but seldom its group.
     group = [] if PROC else [-agent.group]
@@ -44,8 +44,7 @@ def freeze(give_up: float) -> set[int]:
 def wait_until_empty(agent: Agent, bell: Bell, seconds: float) -> bool:
     give_up = time.monotonic() + seconds
     while True:
-        agent.reap()
-        if not tree():
+        if not agent.reap():
             return True
         if time.monotonic() >= give_up:
             return False

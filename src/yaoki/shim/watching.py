@@ -32,7 +32,7 @@ class Watch:
         self._looked = time.monotonic()
         self._awake = self._busy = self._renewed = 0.0
         self._busy_at = time.time()
-        self._beaten = self._sampled = -1e9
+        self._beaten, self._sampled = -1e9, 0.0
         self._output = 0
         self._cpu: dict[int, float] = {}
         self._lease = lease_stamp()
@@ -82,8 +82,9 @@ class Watch:
         if self._awake - self._sampled >= min(max(every, SAMPLE_S_MIN), SAMPLE_S_MAX):
             self._sampled = self._awake
             if (cpu := tree()) != self._cpu:
+                if self._cpu:  # the first look has nothing to compare with
+                    self._mark_busy()
                 self._cpu = cpu
-                self._mark_busy()
 
     def _mark_busy(self) -> None:
         self._busy, self._busy_at = self._awake, time.time()
