@@ -11,6 +11,7 @@ import pytest
 
 from tests.acceptance.machines import Machine
 from tests.acceptance.place import a_plan, until, waits_for
+from tests.acceptance.sleep import fall_asleep
 from tests.edges.repositories import a_repository, git
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.2")]
@@ -70,7 +71,7 @@ def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_ke
     first = one.serve(1)
     until(lambda: begun(tmp_path, one), "the first machine is at work")
 
-    first.send_signal(signal.SIGSTOP)
+    fall_asleep(first, tmp_path / "state.db")
     two.serve(3)
     until(lambda: begun(tmp_path, two), "the second one took it over")
     first.send_signal(signal.SIGCONT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
-from tests.store.acts import Where, by_hand
+from tests.acceptance.sleep import fall_asleep
 
 CHECK = {"ok": {"shell": "true"}}
 
@@ -56,37 +55,6 @@ def serving(place: Place, *words: str) -> Iterator[subprocess.Popen[str]]:
 
 def serves(place: Place, pid: int) -> bool:
     return any(worker["holder"].split(":")[1] == str(pid) for worker in workers(place))
-
-
-def fall_asleep(worker: subprocess.Popen[str], place: Place) -> None:
-    """Stopped between two commits: whoever sleeps in the middle of one holds up every writer."""
-
-    def stopped() -> bool:
-        worker.send_signal(signal.SIGSTOP)
-        until(lambda: _asleep(worker.pid), "it sleeps")
-        if _in_a_commit(place.database):
-            worker.send_signal(signal.SIGCONT)
-            return False
-        return True
-
-    until(stopped, "it sleeps between two commits")
-
-
-def _in_a_commit(store: Where) -> bool:
-    if isinstance(store, str):
-        others = "datname = current_database() AND pid <> pg_backend_pid()"
-        begun = f"SELECT 1 FROM pg_stat_activity WHERE {others} AND xact_start IS NOT NULL"
-        return bool(by_hand(store, begun))
-    with store.with_suffix(".lock").open("r+") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
-def _asleep(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 @pytest.fixture
@@ -261,7 +229,7 @@ def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not
     run = submitted(place, waiting(marker, "a"))
     with serving(place) as sleeper:
         until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        fall_asleep(sleeper, place)
+        fall_asleep(sleeper, place.database)
         try:
             with serving(place):
                 until(lambda: len(claims(place, run)) > 1, "another one takes it")
@@ -288,7 +256,7 @@ def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
 
     with serving(place) as worker:
         until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        fall_asleep(worker, place)
+        fall_asleep(worker, place.database)
         try:
             until(lambda: "not heard of" in place.look("status").out, "its lease ran out")
             told = place.look("status").out

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,14 +67,32 @@ class Content:
 
     @contextmanager
     def index(self, name: str, inside: Path | None = None) -> Iterator[Path]:
-        """A place for an index; gone afterwards."""
+        """A place for an index, begun with what is remembered of this name; gone afterwards."""
         parent = inside or self._scratch
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=parent))
         try:
+            with suppress(FileNotFoundError):
+                _copy(self._known(name), folder / "index")
             yield folder / "index"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def remember(self, name: str, index: Path) -> None:
+        """Files that stand as this index saw them need not be read again.
+
+        Only one from before any agent came: whatever is changed later has a later time of its
+        inode, which nobody can set back.  And a copy: in the worktree's own an agent could mark
+        files as never changing.
+        """
+        known = self._known(name)
+        known.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            _copy(index, known.with_suffix(".new"))
+            known.with_suffix(".new").replace(known)
+
+    def _known(self, name: str) -> Path:
+        return self._scratch / f"{name}.known" / "index"
 
     def forget(self, name: str) -> None:
         """Remove what killed processes left for this name."""
@@ -84,7 +102,7 @@ class Content:
     def read(self, files: Path, index: Path, start: str, base: str) -> Held:
         """Fill `index` with what `files` holds; `start` says what counts as tracked."""
         at = Site(self._git.common_dir, files, index)
-        self._git.run("read-tree", start, at=at)
+        self._begin(at, start)
         self._add(at)
         tree = self._git.text("write-tree", at=at)
         changes = self.between(base, tree)
@@ -93,6 +111,17 @@ class Content:
             tree = self._git.text("write-tree", at=at)
             changes = self.between(base, tree)
         return Held(tree, changes)
+
+    def _begin(self, at: Site, start: str) -> None:
+        """`start` as the index; of a remembered one what it knows of files stays."""
+        if at.index and at.index.exists():
+            try:
+                self._git.run("read-tree", "-i", "-m", start, at=at)
+            except GitFailed:
+                at.index.unlink()
+            else:
+                return
+        self._git.run("read-tree", start, at=at)
 
     def submodules(self, files: Path, index: Path) -> str:
         """A tree of the files in checked-out submodules, which no commit of ours holds."""
@@ -181,6 +210,11 @@ class Content:
         return self._git.run("ls-tree", "-r", "-z", "--name-only", tree).out.count(b"\0")
 
 
+def _copy(index: Path, to: Path) -> None:
+    """With its time: git trusts files that are older than its index."""
+    shutil.copy2(index, to)
+
+
 def raw_between(git: Git, old: str, new: str) -> bytes:
     """The same two commits are asked for more than once, and they never change; a name may."""
     fixed = FULL.fullmatch(old) and FULL.fullmatch(new)
@@ -188,17 +222,11 @@ def raw_between(git: Git, old: str, new: str) -> bytes:
 
 
 def _raw(git: Git, old: str, new: str) -> bytes:
-    trees = [found for one in (old, new) if (found := tree_of(git, one))]
+    trees = [tree.name for tree in git.named(f"{old}^{{tree}}", f"{new}^{{tree}}") if tree]
     said = git.kept.between(*trees) if len(trees) == 2 else None
     if said is not None:
         return said
     return git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", old, new, "--").out
-
-
-def tree_of(git: Git, revision: str) -> str:
-    """The tree of a commit, or the tree itself; empty where there is none."""
-    found = git.contents(f"{revision}^{{tree}}", 0)
-    return found.name if found else ""
 
 
 _kept_raw = lru_cache(maxsize=4)(_raw)

@@ -32,6 +32,10 @@ SETTINGS = (
     "submodule.recurse=false",
     "worktree.useRelativePaths=false",
     "i18n.commitEncoding=UTF-8",
+    # What an index remembers of a file must tell every change of it.
+    "core.checkStat=default",
+    "core.trustctime=true",
+    "core.ignoreStat=false",
     "advice.addEmbeddedRepo=false",
 )
 ENVIRONMENT = {
@@ -147,6 +151,13 @@ class Git:
         """An object of any kind, None where there is none; one that is too large comes empty."""
         try:
             return self.kept.contents(revision, bytes_max)
+        except Fault as fault:
+            raise _unstarted(fault, self.common_dir) from fault
+
+    def named(self, *revisions: str) -> list[Object | None]:
+        """What stands under each of these names, without its content; None where there is none."""
+        try:
+            return self.kept.named(revisions)
         except Fault as fault:
             raise _unstarted(fault, self.common_dir) from fault
 

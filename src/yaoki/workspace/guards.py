@@ -161,7 +161,7 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
 
 def _stash(git: Git) -> dict[str, str]:
     """The commit itself: all worktrees share one stash, and whoever pops it takes the user's."""
-    found = git.contents("refs/stash")
+    found = git.named("refs/stash")[0]
     return {STASH: found.name} if found else {}
 
 
@@ -213,7 +213,7 @@ def _head(git: Git, repository: Repository) -> bytes:
     if pointer.startswith(OURS):
         return pointer
     branch = pointer.strip().removeprefix(b"ref: ").decode("utf-8", "surrogateescape")
-    commit = git.contents(branch)
+    commit = git.named(branch)[0]
     return pointer + (commit.name if commit else "").encode("ascii")
 
 

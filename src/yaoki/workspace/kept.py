@@ -22,6 +22,7 @@ from yaoki.system import Answer, Conversation
 Value = TypeVar("Value")
 
 OBJECT_BYTES_MAX = 16 << 20
+ASKED_MAX = 50
 COMMITTED = (b"start: ok", b"commit: ok")
 
 
@@ -50,10 +51,25 @@ class KeptGits:
 
     def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:
         """An object of any kind, None where there is none; one that is too large comes empty."""
-        known = self._objects.ask(_line(f"info {revision}"), _read_info)
+        known = self.named((revision,))[0]
         if known is None or known.size > bytes_max:
             return known
         return self._objects.ask(_line(f"contents {revision}"), _read_object)
+
+    def named(self, revisions: Sequence[str]) -> list[Object | None]:
+        """What stands under each name, without its content: one question for all of them.
+
+        A few at a time: were its input full of questions, git could not give its answers.
+        """
+        starts = range(0, len(revisions), ASKED_MAX)
+        parts = (self._infos(revisions[at : at + ASKED_MAX]) for at in starts)
+        return [one for part in parts for one in part]
+
+    def _infos(self, revisions: Sequence[str]) -> list[Object | None]:
+        asked = "\n".join(f"info {revision}" for revision in revisions)
+        return self._objects.ask(
+            _line(asked), lambda answer: [_read_info(answer) for _ in revisions]
+        )
 
     def moved(self, lines: Sequence[str]) -> bool:
         """Were these refs moved, all of them?  When not, nothing is said about why."""

@@ -76,6 +76,8 @@ class Preparing:
             made = self._worktrees.add(task.id, commit)
         except GitFailed as failed:
             raise self._in_another_folder(task) or failed from None
+        if made.admin:
+            self._content.remember(task.id, made.admin / "index")
         if self._include:
             copy_included(self._git, self._repository, made.path)
         return made

@@ -23,6 +23,7 @@ SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
 RUNS = "refs/yaoki/runs"
 BASES = "refs/yaoki/bases"
+READ_MAX = 4096
 OWN = (f"{HEADS}/", "refs/yaoki/")
 
 
@@ -117,11 +118,27 @@ class Refs:
 
     def __init__(self, git: Git) -> None:
         self._git = git
+        self._read: dict[str, Commit] = {}
 
     def commits(self, *revisions: str) -> list[Commit | None]:
         """Each revision as a commit, None where there is none."""
-        found = (self._git.contents(f"{one}^{{commit}}") if one else None for one in revisions)
-        return [_parse(one.name, one.content) if one and one.content else None for one in found]
+        asked = [f"{one}^{{commit}}" for one in revisions if one]
+        named = iter(self._git.named(*asked))
+        found = [next(named) if one else None for one in revisions]
+        return [self._commit(one.name) if one else None for one in found]
+
+    def _commit(self, sha: str) -> Commit | None:
+        """What a commit says never changes, so it is read once."""
+        known = self._read.get(sha)
+        if known is None:
+            found = self._git.contents(sha)
+            if found is None or not found.content:
+                return None
+            known = _parse(sha, found.content)
+            if len(self._read) >= READ_MAX:
+                self._read.clear()
+            self._read[sha] = known
+        return known
 
     def named(self, ref: str) -> str:
         """The ref as a revision for any other command."""
