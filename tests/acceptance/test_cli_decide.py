@@ -166,3 +166,24 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     assert [one["checks"] for one in why["attempts"]] == [{"a": "FAILED"}, {"a": "FAILED"}]
     assert len(trace.out.splitlines()) > 10
     assert '"event": "ESCALATE_EXECUTED"' in trace.out
+
+
+@pytest.mark.spec("1.1", "12.1", "15")
+def test_who_wants_a_cancelled_task_again_is_told_a_command_that_works(place: Place) -> None:
+    tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["one"]}]
+    plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
+    run = place.yaoki("plan", "submit", place.plan(plan), "--json").document["run"]
+    assert place.yaoki("cancel", "one").code == 0
+    wishes = (("retry", "one"), ("answer", "one"), ("plan", "add-retry-task", "--retry-of", "one"))
+    command = f"yaoki plan extend FILE --run {run}"
+
+    refused = [place.yaoki(*wish) for wish in wishes]
+    again = place.plan({"tasks": [{"id": "anew", "goal": "Do one.", "checks": ["one"]}]}, "b.json")
+    added = place.yaoki(*command.replace("FILE", again).split()[1:])
+    place.yaoki("cancel", run)
+    over = [place.yaoki(*wish) for wish in wishes]
+
+    assert [done.code for done in (*refused, *over)] == [6] * 6
+    assert all(done.err.rstrip().endswith(command) for done in refused), refused
+    assert added.code == 0, added.err
+    assert all(done.err.rstrip().endswith("yaoki run PLAN") for done in over), "nothing is added"

@@ -188,6 +188,11 @@ def test_doctor_finds_a_bent_row(place: Place) -> None:
         line["name"] for line in healthy.document["lines"]
     }
     assert (bent.code, "does not fold to its row" in bent.out) == (1, True)
+    command = bent.out.splitlines()[-1].removeprefix("next: ")
+    assert command.startswith(("cp -a ", "pg_dump "))
+    if command.startswith("cp "):
+        subprocess.run(command, shell=True, check=True)
+        assert (Path(command.split()[-1]) / "state.db").exists(), "a copy that can be typed"
 
 
 @pytest.mark.sqlite(why="a server's pages are its operator's")

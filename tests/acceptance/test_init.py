@@ -240,6 +240,37 @@ def test_an_agent_that_answers_is_the_default_and_doctor_tries_it(place: Place) 
     assert "npm install -g" in lines["agent claude"]["next"]
 
 
+def typable(command: str) -> bool:
+    """A shell can read it, and it begins with a program."""
+    read = subprocess.run(("bash", "-n", "-c", command), capture_output=True)
+    program = command.split(" ")[0]
+    known = {"apt", "brew", "npm", "export", "yaoki", "${EDITOR:-vi}"}
+    return read.returncode == 0 and (program in known or shutil.which(program) is not None)
+
+
+@pytest.mark.spec("12.1", "15")
+@pytest.mark.parametrize(
+    ("make", "command"),
+    [
+        (("git", "init", "-q", "empty"), 'git commit --allow-empty -m "Begin"'),
+        (("git", "init", "-q", "--bare", "bare"), "git clone {0} {0}.clone"),
+        (("mkdir", "plain"), "git init"),
+        (("true", "gone"), "git init {0}"),
+    ],
+    ids=lambda given: given[-1] if isinstance(given, tuple) else "",
+)
+def test_doctor_names_the_command_for_a_folder_that_is_no_repository(
+    place: Place, make: tuple[str, ...], command: str
+) -> None:
+    folder = place.folder / make[-1]
+    subprocess.run(make, cwd=place.folder, check=True)
+
+    done = place.yaoki("doctor", "--json", "--repo", str(folder))
+
+    (bad,) = (one for one in done.document["lines"] if not one["ok"])
+    assert (bad["name"], bad["next"]) == ("repository", command.format(folder))
+
+
 @pytest.mark.spec("12.1", "15")
 def test_doctor_names_the_command_for_each_thing_that_is_missing(place: Place) -> None:
     place.settings(
@@ -254,7 +285,7 @@ def test_doctor_names_the_command_for_each_thing_that_is_missing(place: Place) -
     bad = {name for name, one in lines.items() if not one["ok"]}
     assert done.code == 1
     assert {"agent mine", "check tests", "check own", "sandbox"} <= bad
-    assert all(lines[name]["next"] for name in bad)
+    assert all(typable(lines[name]["next"]) for name in bad)
     assert lines["check tests"]["next"] == "apt install golang-go", "one that can be typed"
 
 
@@ -267,6 +298,7 @@ def test_doctor_refuses_checks_that_no_plan_could_use(place: Place) -> None:
     assert done.code == 1
     assert "BAD  settings" in done.out
     assert "did you mean 'run'?" in done.out
+    assert f"next: ${{EDITOR:-vi}} {place.repo / 'yaoki.toml'}" in done.out
 
 
 # ------------------------------------------------------------------ what proves nothing
@@ -499,7 +531,8 @@ def test_doctor_knows_why_a_check_lacks_its_packages(
     lines = {one["name"]: one for one in json.loads(done.stdout)["lines"]}
     assert "is yaoki's own" in lines["PATH"]["words"]
     assert lines["check tests"]["ok"] is False
-    assert f"its python must come before {bin_}" in lines["check tests"]["next"]
+    assert f"its python must come before {bin_}" in lines["check tests"]["words"]
+    assert lines["check tests"]["next"] == f'export PATH="${{PATH#{bin_}:}}:{bin_}"'
 
 
 @pytest.mark.spec("12.1")

@@ -29,6 +29,7 @@ from yaoki.core.model import (
     Stage,
     Task,
 )
+from yaoki.core.override import retries_defect
 from yaoki.core.retry import decide_retry, delay, ladder, same_in_a_row
 from yaoki.core.settings import Settings
 
@@ -400,6 +401,18 @@ def test_faults_of_ours_are_bounded_too() -> None:
 
     assert (decision.verdict, decision.reason) == ("ESCALATE", Reason.SYSTEM_ERROR_TRANSIENT)
     assert "in between" not in decision.otherwise, "repeats are counted in all, not in a row"
+
+
+@pytest.mark.spec("4.8", "12.4")
+def test_one_of_anything_is_told_in_the_singular() -> None:
+    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+    task = an_active_task(Stage.VERIFY)
+    never = replace(task, spec=replace(task.spec, policy=replace(task.spec.policy, faults_max=0)))
+
+    said = decide_retry(never, fault, 1, 0.5).reasoning
+
+    assert said == "our own infrastructure failed 1 time; 0 repeats allowed"
+    assert retries_defect(1, 1).startswith("1 retry can never be reached")
 
 
 @pytest.mark.spec("4.2", "4.8")

@@ -347,13 +347,17 @@ def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -
 
 
 @pytest.mark.spec("14.4")
-def test_a_result_file_that_is_a_pipe_or_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result.json")
     assert read_result(tmp_path) == Result()
 
     (tmp_path / "result.json").unlink()
     (tmp_path / "other").write_text('{"question": "?"}')
     (tmp_path / "result.json").symlink_to(tmp_path / "other")
+    assert read_result(tmp_path) == Result()
+
+    (tmp_path / "result.json").unlink()
+    (tmp_path / "result.json").mkdir()
     assert read_result(tmp_path) == Result()
 
 

@@ -502,7 +502,7 @@ BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" resu
         ("<testsuite/>", "holds no test case"),
         (NOT_RUN, "all 2 tests were skipped"),
         (BAD_STATUS, "2 tests failed: A::x"),
-        (SKIPPED, "all 1 tests were skipped"),
+        (SKIPPED, "its one test was skipped"),
         (CASES, "2 tests failed"),
         (FLAT, "1 test failed: flat: no"),
     ],
@@ -733,8 +733,41 @@ def test_missing_files_are_named(bench: Bench) -> None:
     finding = file_check(bench, "", {"exists": ["a.txt", "b.txt"]})
 
     assert finding.pattern == "file-not-exists"
-    assert finding.message == "a.txt, b.txt does not exist"
+    assert finding.message == "a.txt, b.txt do not exist"
     assert [item.name for item in finding.items] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.spec("6.1")
+@pytest.mark.parametrize(
+    ("path", "conditions", "told"),
+    [
+        ("b.txt", {"exists": True}, "does not exist"),
+        ("a.txt", {"absent": True}, "exists and must not"),
+        ("b.txt", {"contains": "x"}, "does not exist"),
+        ("folder", {"contains": "x"}, "is there and no file"),
+        ("a.txt", {"contains": "good\nbye"}, "does not contain 'good bye'"),
+        ("a.txt", {"contains": "x" * 200}, f"does not contain '{'x' * 99}…'"),
+        ("empty", {"contains": "x"}, "does not contain 'x': it is empty"),
+        ("link", {"contains": "x"}, "does not contain 'x': it is a link, and only a file"),
+        ("out", {"exists": True}, "leads out of the worktree"),
+    ],
+    ids=str,
+)
+def test_a_file_check_that_fails_tells_of_each_file_what_is_wrong(
+    bench: Bench, path: str, conditions: dict[str, Any], told: str
+) -> None:
+    """Screens show the first item alone: a bare name would say nothing."""
+    (bench.worktree / "a.txt").write_text("hello\n")
+    (bench.worktree / "empty").touch()
+    (bench.worktree / "folder").mkdir()
+    (bench.worktree / "link").symlink_to("a.txt")
+    (bench.worktree / "out").symlink_to(bench.worktree.parent)
+
+    finding = file_check(bench, path, conditions)
+
+    assert finding.items[0].name == path
+    assert finding.items[0].message.startswith(told)
+    assert finding.message.startswith(f"{path} {told}")
 
 
 @pytest.mark.spec("14.4", "6.1")
@@ -783,5 +816,6 @@ def test_git_checks_believe_facts_and_nothing_else(
 def test_dirty_paths_are_named(bench: Bench) -> None:
     finding = bench.see(CheckSpec("git", type="git", git="clean"), {"dirty": ["a.py", "b.py"]})
 
-    assert finding.message == "a.py and 1 more is not committed"
+    assert finding.message == "a.py and 1 more are not committed"
     assert [item.where for item in finding.items] == ["a.py", "b.py"]
+    assert [item.message for item in finding.items] == ["is not committed"] * 2

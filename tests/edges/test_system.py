@@ -20,6 +20,7 @@ from yaoki.system import (
     holder_name,
     machine_id,
     memory_free,
+    plain_bytes,
     run,
     write_atomically,
 )
@@ -166,6 +167,19 @@ def test_a_write_that_fails_says_so_and_leaves_nothing(tmp_path: Path) -> None:
         write_atomically(target, b"data")
 
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.spec("14.4")
+def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(plain)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    others = ("link", "pipe", "folder", "missing", "plain/in", "x" * 300)
+
+    assert plain_bytes(plain, 3) == b"123"
+    assert [plain_bytes(tmp_path / name, 3) for name in others] == [None] * len(others)
 
 
 @pytest.mark.spec("11.5")

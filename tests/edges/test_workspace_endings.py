@@ -423,7 +423,7 @@ def test_too_many_copies_are_refused_by_number(included: World) -> None:
     for n in range(include.FILES_MAX + 1):
         (folder / f"{n}.log").touch()
 
-    with pytest.raises(WorkspaceError, match=r"\.worktreeinclude names 200\d files"):
+    with pytest.raises(WorkspaceError, match=r"\.worktreeinclude names 2,00\d files"):
         included.workspace.prepare(included.run, included.task(), 1)
 
 

@@ -477,6 +477,7 @@ def test_damage_that_only_a_thorough_look_finds_is_found_by_the_doctor(middle: M
 
     assert noticed.code == 1
     assert "is not what was written" in noticed.out
+    assert noticed.out.endswith("next: yaoki status\n")
     assert "restored from" in repaired.err
     assert place.yaoki("doctor").code == 0
 
@@ -491,10 +492,11 @@ def test_a_damaged_journal_file_is_told_by_the_doctor_and_written_anew(middle: M
     segment.write_bytes(content[:3000] + b"#" + content[3001:])
 
     noticed = place.yaoki("doctor")
-    folder.rename(folder.with_suffix(".old"))
+    subprocess.run(noticed.out.splitlines()[-1].removeprefix("next: "), shell=True, check=True)
     place.yaoki("status")
 
     assert noticed.code == 1
+    assert folder.with_suffix(".old").is_dir()
     assert "lacks 1 line," in noticed.out
     assert place.yaoki("doctor").code == 0
     assert segment.read_bytes() == content

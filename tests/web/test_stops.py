@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import NOW
+from tests.acceptance.place import Place
+from tests.builders import NOW, HandClock, a_run, a_spec
 from tests.edges.test_report import a_line, a_story, entry, landed, report_of
 from tests.edges.test_views import RUN, a_row
+from tests.store.acts import lease_of, opened, take
 from tests.web.test_folds import at
-from yaoki.core.model import State
+from yaoki.core.events import AgentFinished, AttemptStarted
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    Catalogue,
+    Finding,
+    Kind,
+    Outcome,
+    Policy,
+    RetryRule,
+    State,
+    Verdict,
+)
+from yaoki.core.reports import Verified
+from yaoki.core.rules import Moment, decide
 from yaoki.ports import Entry, Row
+from yaoki.store import SqlStore
 from yaoki.views import run_view
 from yaoki.views.report import page
 from yaoki.views.shape import Shape
+from yaoki.web.asked import Asked
+from yaoki.web.desk import Desk
 from yaoki.web.folds import Burndown
 from yaoki.web.graphs import last_layers, proven
+from yaoki.web.runs import timeline
 from yaoki.web.stops import Stops
 from yaoki.web.timeline import life_document, life_of
 from yaoki.web.waits import CAUSES, waits_document
@@ -108,6 +130,45 @@ def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
     causes = waits_of(lines, 2, "shared")
 
     assert causes == [("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 3), ("SLOT", 40)]
+
+
+PATIENT = Policy({Kind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=1))
+
+
+def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
+    """The agent of the next task met a 429."""
+    task = take(store)
+    began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
+    left = AgentFinished(AgentExit(code=1, limit="rate", retry_after=wait), "c0", "t")
+    store.record(lease_of(task), lambda _: (began, left))
+    report = Verified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
+    store.record(lease_of(task), lambda seen: decide(seen, report, Moment(clock.now(), chance=0.5)))
+
+
+@pytest.mark.spec("5.4")
+def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycache: Path) -> None:
+    """Its agent has another name there; the account is what both share."""
+    place, clock = Place(tmp_path, pycache), HandClock()
+    file = place.repo / ".yaoki" / "state.db"
+    file.parent.mkdir(exist_ok=True)
+    with closing(opened(file, clock)) as store:
+        for run, agent in (("first000", "paid"), ("second00", "also")):
+            spec = AgentSpec(agent, account="shared")
+            held = Catalogue(agents={agent: spec}, policies={"default": PATIENT})
+            made = a_run(run, catalogue=held, created_at=clock.now(), repo=str(place.repo))
+            store.submit(made, [a_spec("one", agents=(spec,), policy=PATIENT)], {})
+            if run == "first000":
+                hit_by(store, clock, spec, timedelta(seconds=30))
+                clock.advance(timedelta(seconds=10))
+
+    with closing(Desk(place.repo)) as desk:
+        query = {"state": (), "text": "", "ids": (), "cursor": "", "limit": 10}
+        (row,) = timeline(desk, Asked({"run": "second00"}, query))["rows"]
+
+    limit, rest = row["waits"]
+    assert (limit["cause"], limit["words"]) == ("LIMIT", "shared")
+    assert _seconds(limit["from"], limit["until"]) == 20
+    assert rest["cause"] == "SLOT", "since then only a worker is missing"
 
 
 # ------------------------------------------------------------------ what a task waits for

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from yaoki.system import plain_file
 
 OUT, ERR = "out.log", "err.log"
 
 
-def read_regular(file: Path, limit: int) -> bytes | None:
-    """Up to `limit` bytes; None when there is no such plain file."""
-    with opened(file) as stream:
-        return None if stream is None else stream.read(limit)
-
-
-@contextmanager
-def opened(file: Path) -> Iterator[IO[bytes] | None]:
-    """Links and pipes are not followed: the agent could point them anywhere, or block us."""
-    try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        yield None
-        return
-    with os.fdopen(handle, "rb") as stream:
-        yield stream if stat.S_ISREG(os.fstat(handle).st_mode) else None
-
-
 def tail(file: Path, limit: int) -> str:
     """The last bytes of a log as text; empty when there is no plain file of that name."""
-    with opened(file) as stream:
+    with plain_file(file) as stream:
         if stream is None:
             return ""
         size = stream.seek(0, os.SEEK_END)

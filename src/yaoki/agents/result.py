@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.agents.logs import read_regular
 from yaoki.core.display import sound
+from yaoki.system import plain_bytes
 
 RESULT = "result.json"
 BYTES_MAX = 64 * 1024
@@ -34,7 +34,7 @@ class Result:
 
 def read_result(folder: Path) -> Result:
     """What the agent noted; a note that cannot be read says so in `defect`."""
-    raw = read_regular(folder / RESULT, BYTES_MAX + 1)
+    raw = plain_bytes(folder / RESULT, BYTES_MAX + 1)
     if not raw:
         return Result()
     if len(raw) > BYTES_MAX:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.agents.description import UsageRule
-from yaoki.agents.logs import OUT, opened, read_regular
+from yaoki.agents.logs import OUT
 from yaoki.agents.structured.told import Event, number, objects, text
+from yaoki.system import plain_bytes, plain_file
 
 BYTES_MAX = 256 << 20
 LINE_BYTES_MAX = 4 << 20
@@ -63,7 +64,7 @@ def _less(now: float | None, before: float | None) -> float | None:
 def _events(file: Path, kind: str) -> Iterator[Event]:
     """Every event of that type; nothing at all when the file is too long to be read whole."""
     mark = f'"{kind}"'.encode()
-    with opened(file) as stream:
+    with plain_file(file) as stream:
         if stream is None or stream.seek(0, os.SEEK_END) > BYTES_MAX:
             return
         stream.seek(0)
@@ -140,7 +141,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def _matched(file: Path, rule: UsageRule) -> Usage:
-    raw = read_regular(file, FILE_BYTES_READ + 1) or b""
+    raw = plain_bytes(file, FILE_BYTES_READ + 1) or b""
     words = raw[:FILE_BYTES_READ].decode("utf-8", errors="replace")
     hits = list(re.finditer(rule.pattern, words, re.MULTILINE))
     if not hits or (rule.count == "sum" and len(raw) > FILE_BYTES_READ):
@@ -192,5 +193,5 @@ def told_so_far(folder: Path, rule: UsageRule, session: str) -> Usage:
 
 
 def _is_of(log: Path, session: str, key: str) -> bool:
-    head = (read_regular(log, LINE_BYTES_MAX) or b"").decode("utf-8", errors="replace")
+    head = (plain_bytes(log, LINE_BYTES_MAX) or b"").decode("utf-8", errors="replace")
     return any(text(event, key) == session for line in head.splitlines() for event in objects(line))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.app.gate import Gate
 from yaoki.app.ground import warn
 from yaoki.app.planning import PlanReading
+from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.engine.hold import Hold
 from yaoki.errors import StoreError, Unknown, WorkspaceError
@@ -31,7 +32,7 @@ from yaoki.system import (
 from yaoki.workspace import resolve_base
 
 if TYPE_CHECKING:
-    from yaoki.core.model import Run
+    from yaoki.core.model import Run, RunId
     from yaoki.engine.control import Control
     from yaoki.engine.pool import Pool, Stop
     from yaoki.plan import Plan
@@ -112,6 +113,7 @@ class App(Gate):
             admits=admission.ask,
             presence=Presence(self.store, here, timedelta(seconds=limits.lease_s)),
             aside=self.catch_up,
+            ahead=self.ahead,
         )
 
     def submit(
@@ -178,7 +180,7 @@ class App(Gate):
             hand_over(pool.stop)
         else:
             _obey_signals(pool.stop, asked, self.store.database.hurry)
-        with self.sending.beside(), self.traced():
+        with self.sending.beside(), self.traced(), self.leaving():
             pool.serve([run.id])
             self.closing.rests(run.id)
         self.catch_up()
@@ -209,7 +211,7 @@ class App(Gate):
         if background is not None:
             background.ready(slots=slots, tags=list(self.tags(tags)))
         try:
-            with self.sending.beside(), self.traced():
+            with self.sending.beside(), self.traced(), self.leaving():
                 pool.serve_all(runs)
         finally:
             runs.close()
@@ -246,6 +248,25 @@ class App(Gate):
             if failed.sentence != self._behind_warning:
                 self._behind_warning = failed.sentence
                 warn(failed.sentence)
+
+    def ahead(self, runs: Sequence[RunId], wanted: int) -> None:
+        """Beside the agents at work: worktrees for as many of the tasks that wait."""
+        try:
+            for run_id in runs if self.workspace.works_ahead else ():
+                tally = self.store.tally(run_id).items()
+                waiting = sum(n for (state, _), n in tally if state is State.WAITING)
+                self.workspace.ahead(self.store.run(run_id), min(wanted, waiting))
+        except (StoreError, WorkspaceError):
+            return  # whoever needs one makes it, and tells what is wrong
+
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """What was made ready for nobody goes with us; what cannot go is found by the next."""
+        try:
+            yield
+        finally:
+            with suppress(WorkspaceError):
+                self.workspace.leave()
 
     def end_cancelled(self, run: Run) -> None:
         """Carry what a cancelled run left at work to its end, when no live worker does."""

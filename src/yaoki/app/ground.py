@@ -128,8 +128,14 @@ class Ground:
 
     @cached_property
     def workspace(self) -> GitWorkspace:
-        remote = self.settings.workspace.remote
-        return GitWorkspace(self.repository.top, self.worktrees, remote=remote, warn=warn)
+        settings = self.settings.workspace
+        return GitWorkspace(
+            self.repository.top,
+            self.worktrees,
+            remote=settings.remote,
+            ahead_from_files=settings.ahead_from_files,
+            warn=warn,
+        )
 
     @property
     def worktrees(self) -> Path:

@@ -59,5 +59,13 @@ def other_python() -> str:
     return f"activate your project's environment: its python must come before {_bin()} on the PATH"
 
 
+def python_last() -> str:
+    """The same as one command for a shell, whether or not an environment is active."""
+    folder = _bin()
+    if os.environ.get("VIRTUAL_ENV") == sys.prefix:
+        return other_python()
+    return f'export PATH="${{PATH#{folder}:}}:{folder}"'
+
+
 def _bin() -> Path:
     return Path(sys.prefix) / "bin"

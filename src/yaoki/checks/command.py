@@ -254,7 +254,8 @@ def _report_says(case: Case) -> Finding | None:
     if wanted and reading.cases == 0 and not reading.failures:
         return _failed(case, f"the report {REPORT} holds no test case", nothing)
     if reading.of_tests and reading.cases == reading.skipped and not reading.failures:
-        return _failed(case, f"all {reading.cases} tests were skipped", nothing)
+        words = "its one test was" if reading.cases == 1 else f"all {reading.cases} tests were"
+        return _failed(case, f"{words} skipped", nothing)
     if _NONE_RAN.search(read_tails(case.ran.folder, case.secrets)):
         # It lists a test that it only planned, too.
         return _failed(case, "it ran no tests", nothing)

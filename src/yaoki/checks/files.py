@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.checks.output import holds
+from yaoki.checks.output import blank, holds
 from yaoki.checks.readers import Seen, extract
 from yaoki.checks.runner import Runner
 from yaoki.checks.search import search
 from yaoki.checks.told import bounded, broken, failed, passed
+from yaoki.core.display import one_line
 from yaoki.core.model import CheckSpec, Finding, Item, Outcome
 
 KNOWN = ("exists", "absent", "contains", "matches")
+TEXT_CHARS_SHOWN = 100
 
 
 def check_files(spec: CheckSpec, worktree: Path, runner: Runner) -> Finding:
@@ -67,14 +69,14 @@ def _paths(name: str, spec: CheckSpec) -> list[str]:
 def _condition(name: str, spec: CheckSpec, worktree: Path, runner: Runner) -> Finding | None:
     paths = _paths(name, spec)
     if out := [path for path in paths if not _inside(worktree, path)]:
-        return failed(spec, f"{out[0]} leads out of the worktree", items=(Item(out[0]),))
+        return _listed(spec, out[:1], "leads out of the worktree", "check-failed")
     match name:
         case "exists":
             missing = [path for path in paths if not (worktree / path).exists()]
-            return _listed(spec, missing, "does not exist", "file-not-exists")
+            return _listed(spec, missing, "does not exist", "file-not-exists", "do not exist")
         case "absent":
             there = [path for path in paths if _there(worktree / path)]
-            return _listed(spec, there, "exists and must not", "check-failed")
+            return _listed(spec, there, "exists and must not", "check-failed", "exist and must not")
         case _:
             return _text(name, spec, worktree, paths[0], runner)
 
@@ -89,19 +91,31 @@ def _inside(worktree: Path, path: str) -> bool:
     return (worktree / path).resolve().is_relative_to(worktree.resolve())
 
 
-def _listed(spec: CheckSpec, paths: list[str], words: str, pattern: str) -> Finding | None:
+def _listed(
+    spec: CheckSpec, paths: list[str], words: str, pattern: str, of_many: str = ""
+) -> Finding | None:
     if not paths:
         return None
     items = bounded([Item(path, words, path) for path in paths], len(paths))
-    return failed(spec, f"{', '.join(paths)} {words}", pattern, items=items)
+    said = of_many if len(paths) > 1 else words
+    return failed(spec, f"{', '.join(paths)} {said}", pattern, items=items)
 
 
 def _text(name: str, spec: CheckSpec, worktree: Path, path: str, runner: Runner) -> Finding | None:
     file, text = worktree / path, str(spec.file[name])
     if not file.is_file():
-        return _listed(spec, [path], "does not exist", "file-not-exists")
+        words = "is there and no file" if file.exists() else "does not exist"
+        return _listed(spec, [path], words, "file-not-exists")
     if name == "matches":
         return search(spec, runner, text, file, path)
     if holds(file, text):
         return None
-    return failed(spec, f"{path} does not contain {text!r}", items=(Item(path),))
+    words = f"does not contain {one_line(text, TEXT_CHARS_SHOWN)!r}{_found(file)}"
+    return _listed(spec, [path], words, "check-failed")
+
+
+def _found(file: Path) -> str:
+    """What is there instead, where that is told in a word."""
+    if file.is_symlink():
+        return ": it is a link, and only a file itself is read"
+    return ": it is empty" if blank(file) else ""

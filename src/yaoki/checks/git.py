@@ -19,10 +19,10 @@ def check_git(spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
         return broken(spec, f"git check {spec.git!r}: {' and '.join(missing)} is not known")
     match spec.git:
         case "clean":
-            return _no_paths(spec, facts["dirty"], "git-dirty", "is not committed")
+            return _no_paths(spec, facts["dirty"], "git-dirty", "not committed")
         case "scope":
             paths = outside(facts["changed"], facts["scope"])
-            return _no_paths(spec, paths, "out-of-scope", "is outside the task's scope")
+            return _no_paths(spec, paths, "out-of-scope", "outside the task's scope")
         case "pushed":
             return _holds(spec, facts["pushed"], "branch-not-pushed", "the branch is not pushed")
         case _:
@@ -37,5 +37,6 @@ def _no_paths(spec: CheckSpec, paths: Sequence[str], pattern: str, words: str) -
     if not paths:
         return passed(spec)
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    items = bounded([Item(path, where=path) for path in paths], len(paths))
-    return failed(spec, f"{paths[0]}{more} {words}", pattern, items=items)
+    verb = "are" if more else "is"
+    items = bounded([Item(path, f"is {words}", path) for path in paths], len(paths))
+    return failed(spec, f"{paths[0]}{more} {verb} {words}", pattern, items=items)

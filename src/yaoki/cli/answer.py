@@ -111,9 +111,10 @@ def _answer_run(
 def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
     task = app.store.task(task_id)
     if task.state is not State.ESCALATED:
-        raise NotNow(
-            f"{task.id} asks nothing: it is {task.state.value}", hint=f"yaoki why {task.id}"
-        )
+        from yaoki.engine.growing import instead
+
+        words = f"{task.id} asks nothing: it is {task.state.value}"
+        raise NotNow(words, hint=instead(task, app.store.run(task.run_id)))
     view = _view(look(app, app.store.run(task.run_id)), task_id)
     if as_json:
         asked = {"question": view.row.question, "choices": list(view.choices)}

@@ -1,15 +1,60 @@
-"""One line of `yaoki doctor`."""
+"""One line of `yaoki doctor`, and the command that it ends with when it is bad."""
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.errors import YaokiError
+
+SETTINGS = "yaoki.toml"
+# With these begin the commands that hints of errors hold; what else stands there is words.
+PROGRAMS = (
+    *("git", "yaoki", "apt", "brew", "sudo", "pip", "npm", "cargo", "rustup"),
+    *("chmod", "ls", "mv", "rm", "createdb", "createuser", "psql"),
+)
+_PARTS = re.compile(r", |; |: |\? ")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One condition: how it is, and what to do when it is bad."""
+    """One condition: how it is, and the command to type when it is bad."""
 
     name: str
     ok: bool
     words: str
     next: str = ""
+
+
+def bad(name: str, error: YaokiError, otherwise: str) -> Line:
+    """What an error says, with the command that its hint holds, or else another one."""
+    words = "; ".join(getattr(error, "defects", ())) or error.sentence
+    command = command_in(error.hint) or otherwise
+    more = "" if error.hint in {command, "yaoki doctor"} else error.hint
+    return Line(name, False, f"{words}; {more}" if more else words, command)
+
+
+def told(name: str, look: Callable[[], Line], otherwise: str) -> Line:
+    try:
+        return look()
+    except YaokiError as error:
+        return bad(name, error, otherwise)
+
+
+def command_in(hint: str) -> str:
+    """The first command of a hint; empty when it holds none, or only leads back to us."""
+    parts = (part for part in _PARTS.split(hint) if part.split(" ")[0] in PROGRAMS)
+    return next((part for part in parts if part != "yaoki doctor"), "")
+
+
+def edit(top: Path) -> str:
+    """Only a person knows what the settings are to say."""
+    return f"${{EDITOR:-vi}} {typed(top / SETTINGS)}"
+
+
+def typed(path: Path) -> str:
+    """As a shell takes it."""
+    return shlex.quote(str(path))

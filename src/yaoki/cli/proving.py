@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.cli.condition import Line
+from yaoki.cli.condition import Line, bad, command_in, edit
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def _agent(app: App, spec: AgentSpec, said: Answered | None) -> Line:
     try:
         app.find_agent(spec.preset).preflight(spec)
     except Fault as fault:
-        return Line(name, False, fault.sentence, said.about.install if said else fault.hint)
+        install = command_in(said.about.install) if said else ""
+        held = bad(name, fault, edit(app.repository.top))
+        return replace(held, words=fault.sentence, next=install) if install else held
     if said is None:
         return Line(name, True, f"{spec.command[0] if spec.command else spec.preset} is there")
     if not said.answers:
@@ -70,7 +73,7 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
 
         ready = [spec for spec in specs if lines[spec.name].ok]
         found = try_specs(app, ready, CHECK_TIMEOUT)
-        lines |= {one.check: _finding(one, python=one.check in python) for one in found}
+        lines |= {one.check: _finding(app, one, python=one.check in python) for one in found}
     yield from lines.values()
 
 
@@ -86,8 +89,11 @@ def _check(app: App, spec: CheckSpec) -> Line:
     own = app.repository.top / spec.cwd / program
     there = os.access(own, os.X_OK) if "/" in program else shutil.which(program)
     if not there:
-        remedy = here(install_of(program)) or f"install {program}, or drop checks.{spec.name}"
-        return Line(name, False, f"{program} is not installed", remedy)
+        words = f"{program} is not installed"
+        if remedy := here(install_of(program)):
+            return Line(name, False, words, remedy)
+        words = f"{words}; install it, or drop checks.{spec.name}"
+        return Line(name, False, words, edit(app.repository.top))
     return Line(name, True, " ".join(spec.argv))
 
 
@@ -100,9 +106,9 @@ def _python(used: Collection[str]) -> Iterator[Line]:
         yield Line("PATH", True, words)
 
 
-def _finding(finding: Finding, *, python: bool) -> Line:
+def _finding(app: App, finding: Finding, *, python: bool) -> Line:
     """Red at the base is no fault of this machine; what cannot be looked at is."""
-    from yaoki.app.remedies import other_python, own_python
+    from yaoki.app.remedies import other_python, own_python, python_last
     from yaoki.app.trying import RAN_NONE, ran_none
     from yaoki.core.model import Outcome
 
@@ -113,7 +119,8 @@ def _finding(finding: Finding, *, python: bool) -> Line:
     if finding.outcome is Outcome.PASSED:
         return Line(name, True, f"green at the base, {finding.seconds:.1f} s")
     if finding.outcome is Outcome.BROKEN:
-        mend = f"mend checks.{finding.check} in the settings"
-        own = python and own_python()
-        return Line(name, False, finding.message, other_python() if own else mend)
+        if python and own_python():
+            return Line(name, False, f"{finding.message}; {other_python()}", python_last())
+        words = f"{finding.message}; mend checks.{finding.check} in the settings"
+        return Line(name, False, words, edit(app.repository.top))
     return Line(name, True, f"red at the base: {finding.message}")

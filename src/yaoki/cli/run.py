@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
     from yaoki.engine.pool import Pool, Stop
+    from yaoki.plan import Plan
 
 INTERRUPTED = 130
 SLOTS = click.IntRange(1, 1000)
@@ -71,13 +71,7 @@ def run(
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
     with opened(repo, create=True, patient=True) as app:
         refuse_agents(app)
-        held = plans.read_goal(app, plan) if _is_goal(plan) else None
-        held = held or plans.read_plan(app, Path(plan), agents)
-        if continuous and held.continuous is None:
-            held = replace(held, continuous=Continuous())
-        if held.continuous is not None and not held.done_when:
-            words = "continuous mode ends when done_when holds, and the plan has none"
-            raise PlanInvalid(words, hint="add done_when: [CHECK] to the plan")
+        held = _read(app, plan, agents, continuous=continuous)
         view = plans.view_of(app, held)
         if dry_run:
             document(plan_document(view)) if as_json else plans.show(view)
@@ -90,6 +84,18 @@ def run(
         if detach:
             return _detached(app, started, quiet=quiet, as_json=as_json)
         return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
+
+
+def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
+    """A plan or a goal, as the options want it."""
+    held = plans.read_goal(app, plan) if _is_goal(plan) else None
+    held = held or plans.read_plan(app, Path(plan), agents)
+    if continuous and held.continuous is None:
+        held = replace(held, continuous=Continuous())
+    if held.continuous is not None and not held.done_when:
+        words = "continuous mode ends when done_when holds, and the plan has none"
+        raise PlanInvalid(words, hint="add done_when: [CHECK] to the plan")
+    return held
 
 
 def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
@@ -140,26 +146,19 @@ def carry(
 ) -> int:
     """Work until the run rests or a signal stops it, then report; returns the exit code."""
     outlive_terminal()
-    screen = screen_for(app, run, quiet=quiet or as_json)
-    following = Following(app, run, screen, app.store.cursor())
-
-    def asked(stop: Stop) -> None:
-        following.leaving = True
-        following.note = (
-            "stopping now"
-            if stop.now
-            else ("agents at work finish first; interrupt again to stop now")
-        )
-
     while True:
-        pool = _served(app, run, following, slots=slots, tags=tags, asked=asked)
+        screen = screen_for(app, run, quiet=quiet or as_json)
+        following = Following(app, run, screen, app.store.cursor())
+        pool = _served(app, run, following, slots=slots, tags=tags)
         run = app.store.run(run.id)
         if quiet or as_json or pool.stop.drain or not _approved(app, run):
-            break
-        screen = screen_for(app, run, quiet=False)
-        following = Following(app, run, screen, app.store.cursor())
+            return _ended(app, run, drained=pool.stop.drain, as_json=as_json)
+
+
+def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
+    """Report how it stands; the exit code says whether it only stopped."""
     view = look(app, run)
-    stopped = pool.stop.drain and view.status is Status.ACTIVE
+    stopped = drained and view.status is Status.ACTIVE
     if as_json:
         document(status_document(view))
     else:
@@ -171,16 +170,14 @@ def carry(
     return INTERRUPTED if stopped else view.exit_code
 
 
-def _served(
-    app: App,
-    run: Run,
-    following: Following,
-    *,
-    slots: int,
-    tags: tuple[str, ...],
-    asked: Callable[[Stop], None],
-) -> Pool:
+def _served(app: App, run: Run, following: Following, *, slots: int, tags: tuple[str, ...]) -> Pool:
     """Until it rests, and once more as long as somebody answers while the screen is held open."""
+
+    def asked(stop: Stop) -> None:
+        following.leaving = True
+        later = "agents at work finish first; interrupt again to stop now"
+        following.note = "stopping now" if stop.now else later
+
     try:
         while True:
             with beside(following, app.clock):

@@ -17,6 +17,7 @@ from yaoki.config.notes import Notes
 from yaoki.config.reader import settings_of
 from yaoki.config.show import flat
 from yaoki.config.store import refuse_no_store
+from yaoki.core.counting import count
 from yaoki.core.settings import Settings
 from yaoki.errors import SettingsInvalid
 
@@ -63,9 +64,10 @@ def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loa
 
 
 def _refused(name: str, *lines: str) -> SettingsInvalid:
-    number = f"{len(lines)} defects" if len(lines) != 1 else "1 defect"
     hint = f"mend {name}; `yaoki config show --origin` lists every key once it can be read"
-    return SettingsInvalid(f"{name}: {number}, nothing was started", hint=hint, defects=lines)
+    return SettingsInvalid(
+        f"{name}: {count(len(lines), 'defect')}, nothing was started", hint=hint, defects=lines
+    )
 
 
 def _find(top: Path, environ: Mapping[str, str]) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yaoki.core.counting import count
 from yaoki.core.model import Finding, Item, Outcome
 
 NAME, PATTERN = "test-integrity", "test-weakened"
@@ -26,8 +27,8 @@ def fewer(now: Finding, base: Finding) -> Finding | None:
     if not counted(now) or not counted(base) or ran(now) >= ran(base):
         return None
     more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
-    skipped = f", and {more} more are skipped" if more > 0 else ""
-    words = f"{ran(base)} tests ran before the change, {ran(now)} run with it{skipped}"
+    skipped = f", and {count(more, 'more is', 'more are')} skipped" if more > 0 else ""
+    words = f"{count(ran(base), 'test')} ran before the change, {ran(now)} with it{skipped}"
     return finding([Item(f"check {now.check}", words)])
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.core.model import CONTENT, Backoff, Kind
 from yaoki.core.settings import RETRYABLE, Cause, Retry
 
@@ -91,4 +92,4 @@ def retries_defect(most: int, total: int) -> str:
     """Why so many retries can never happen; empty when they can."""
     if most < total:
         return ""
-    return f"{most} retries can never be reached: max_total_attempts is {total}"
+    return f"{count(most, 'retry', 'retries')} can never be reached: max_total_attempts is {total}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from yaoki.core.counting import count
 from yaoki.core.model import RunId
 from yaoki.core.settings import Archive
 
@@ -46,7 +47,8 @@ def _fate(life: Life, place: int | None, rule: Archive, now: datetime) -> Fate:
         return Fate(life, False, f"one of the newest {rule.runs_kept} finished runs")
     days = (now - life.finished_at) / timedelta(days=1)
     if place >= rule.runs_max:
-        return Fate(life, True, f"more than {rule.runs_max} finished runs; this one is older")
+        most = count(rule.runs_max, "finished run")
+        return Fate(life, True, f"more than {most}; this one is older")
     if days >= rule.after_days:
         return Fate(life, True, f"finished {days:.1f} days ago; {rule.after_days:g} are kept")
     return Fate(life, False, f"finished {days:.1f} days ago; {rule.after_days:g} are kept")

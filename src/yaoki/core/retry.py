@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from yaoki.core.counting import count
 from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task, TaskKind
 
 FALLBACK = timedelta(seconds=1)
@@ -136,7 +137,8 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
             used,
             policy.faults_max,
             "4.8",
-            f"our own infrastructure failed {used + 1} times; {policy.faults_max} repeats allowed",
+            f"our own infrastructure failed {count(used + 1, 'time')}; "
+            f"{count(policy.faults_max, 'repeat')} allowed",
             "fewer faults of ours since a person last answered",
         )
     rule = policy.rules.get(Kind.TRANSIENT_ERROR)
@@ -192,11 +194,12 @@ def _limit(task: Task, failure: Failure, policy: Policy) -> Decision | None:
         return _no(failure, current, most, "5.1", said, f"max_retries above {most}")
     if kind in CONTENT and content >= policy.content_retries_max:
         most = policy.content_retries_max
-        said = f"{content + 1} failures of the content; {most} retries allowed over all its kinds"
+        failures, retries = count(content + 1, "failure"), count(most, "retry", "retries")
+        said = f"{failures} of the content; {retries} allowed over all its kinds"
         return _no(failure, content, most, "4.6", said, f"max_retries above {most}")
     if kind is not Kind.LOST and task.spent_total + 1 >= policy.total_attempts_max:
         most = policy.total_attempts_max
-        said = f"{task.spent_total + 1} failed attempts in total; {most} allowed"
+        said = f"{count(task.spent_total + 1, 'failed attempt')} in total; {most} allowed"
         return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
     return None
 
@@ -211,7 +214,8 @@ def _again(
     if failure.kind is Kind.LOST:
         strategy = "fresh"
     if strategy == "end":
-        said = f"the same failure {same} times in a row with the same work, and no other agent"
+        times = count(same, "time")
+        said = f"the same failure {times} in a row with the same work, and no other agent"
         return _no(
             failure, current, most, "4.6", said, "another failure, other work, or another agent"
         )

@@ -269,7 +269,8 @@ def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:
     refused = LandRefused(report.head, report.why)
     if task.work.refused < task.spec.policy.landings_max:
         return (refused,)
-    words = f"the run branch moved {task.work.refused + 1} times while this task was verified"
+    times = count(task.work.refused + 1, "time")
+    words = f"the run branch moved {times} while this task was verified"
     failure = classify.fault(words, transient=True)
     return (refused, *_failing(replace(task, stage=Stage.VERIFY), failure, moment))
 

@@ -239,6 +239,9 @@ class WorkspaceSettings:
         "git remote that all machines share: a name, URL or path; empty means this one alone",
         secret=True,
     )
+    ahead_from_files: int = key(
+        5000, "from so many files on worktrees are made before a task needs one; 0 means never"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ END_S_MAX = 2.0
 class Aside:
     """In a thread, because nobody knows how long it takes: the pool must hear signals."""
 
-    def __init__(self, act: Callable[[], None]) -> None:
-        self._act = act
+    def __init__(self, act: Callable[[], None], every: timedelta = EVERY) -> None:
+        self._act, self._every = act, every
         self._thread: threading.Thread | None = None
         self._next: datetime | None = None
 
@@ -23,7 +23,7 @@ class Aside:
         early = self._next is not None and now < self._next
         if early or (self._thread is not None and self._thread.is_alive()):
             return
-        self._next = now + EVERY
+        self._next = now + self._every
         self._thread = threading.Thread(target=self._act, name="aside", daemon=True)
         self._thread.start()
 

@@ -14,6 +14,7 @@ from yaoki.core.events import Answered, Event
 from yaoki.core.model import Choice, Run, RunId, State, Task, TaskId
 from yaoki.core.status import Status
 from yaoki.engine.branches import BRANCH, Guard
+from yaoki.engine.growing import instead
 from yaoki.engine.leftovers import Leftovers
 from yaoki.engine.merging import Merging
 from yaoki.engine.status import status_of
@@ -121,13 +122,12 @@ class Control:
     def answer(self, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
         """Answer an escalation; the store refused further attempts until now."""
         words = self._mask(sound(words))[:WORDS_MAX]
+        run = self._store.run(self._store.task(task_id).run_id)
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
-                raise NotNow(
-                    f"{task.id} asks nothing: it is {task.state.value}",
-                    hint=f"yaoki why {task.id}",
-                )
+                said = f"{task.id} asks nothing: it is {task.state.value}"
+                raise NotNow(said, hint=instead(task, run))
             if choice not in task.question.choices:
                 allowed = ", ".join(c.value for c in task.question.choices)
                 raise NotNow(f"{choice.value} is no answer here", hint=f"answer one of: {allowed}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from yaoki.core.counting import count
 from yaoki.core.events import Event, Note, Planned
 from yaoki.core.model import Run, Spec, State, Task, TaskId, TaskKind
 from yaoki.core.status import Status, stands_at
@@ -42,11 +43,10 @@ class Growth:
 
     def add_retry(self, task: Task, goal: str) -> Made:
         """Another task in the place of a failed one: lineage kept, dependents revived."""
-        if task.state is not State.ESCALATED and not task.held:
-            raise NotNow(
-                f"{task.id} has not failed: it is {task.state.value}", hint=f"yaoki why {task.id}"
-            )
         run = self._store.run(task.run_id)
+        if task.state is not State.ESCALATED and not task.held:
+            words = f"{task.id} has not failed: it is {task.state.value}"
+            raise NotNow(words, hint=instead(task, run))
         spec = replace(task.spec, name=self._free(run, task), goal=goal or task.spec.goal)
         return self.extend(run, [spec], {spec.name: task.id})
 
@@ -112,18 +112,28 @@ class Growth:
         if open_:
             names = ", ".join(f"{row.name} ({row.state.value})" for row in open_[:20])
             more = f" and {len(open_) - 20} more" if len(open_) > 20 else ""
+            tasks = count(len(open_), "required task is", "required tasks are")
             raise NotNow(
-                f"{len(open_)} required tasks of run {run.id} are open: {names}{more}",
+                f"{tasks} open in run {run.id}: {names}{more}",
                 hint=f"yaoki status {run.id}",
             )
         now = self._store.run(run.id)
         return stands_at(now, self._store.tally(run.id), resting=self._store.resting(run.id))
 
 
+def instead(task: Task, run: Run) -> str:
+    """What to do with a task that nobody can let try again; cancelled is final."""
+    if task.state is not State.CANCELLED:
+        return f"yaoki why {task.id}"
+    if run.cancel_wanted or run.merged:
+        return "cancelled is final; begin anew: yaoki run PLAN"
+    return f"cancelled is final; add such a task anew: yaoki plan extend FILE --run {run.id}"
+
+
 def _against(most: int, kinds: Sequence[str], specs: Sequence[Spec]) -> list[str]:
     found = []
     if len(specs) > most:
-        found.append(f"{len(specs)} tasks are over the limit of {most}")
+        found.append(f"{count(len(specs), 'task is', 'tasks are')} over the limit of {most}")
     found += [
         f"{spec.name}: kind {spec.kind.value} is not one of {', '.join(kinds)}"
         for spec in specs

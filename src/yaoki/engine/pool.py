@@ -19,6 +19,7 @@ from yaoki.ports import Clock, Store
 POLL_S = 0.2
 # Deadlines pass without anybody committing, so runs are looked at this often at least.
 SETTLE_EVERY = timedelta(seconds=1)
+AHEAD_EVERY = timedelta(seconds=1)
 # A run whose end could not be looked at: when again, and how often if it is not the remote.
 AGAIN = timedelta(seconds=5)
 STUMBLES_MAX = 5
@@ -49,6 +50,7 @@ class Stop:
 @dataclass(slots=True)
 class _State:
     slots: dict[TaskId, Slot] = field(default_factory=dict)
+    runs: Sequence[RunId] = ()
     error: BaseException | None = None
     seen: int = -1
     # While nothing was claimable and nothing changed since, claiming again is wasted work.
@@ -80,8 +82,11 @@ class Pool:
         admits: Callable[[], Admitted] = Admitted,
         presence: Presence | None = None,
         aside: Callable[[], None] = lambda: None,
+        ahead: Callable[[Sequence[RunId], int], None] = lambda *_: None,
     ) -> None:
-        """`aside` is for when a slot is free and there is nothing to claim."""
+        """`aside` is for when a slot is free and there is nothing to claim; `ahead`, for as long as
+        tasks are at work, makes ready what as many others of these runs will need.
+        """
         self._store = store
         self._worker = worker
         self._clock = clock
@@ -94,6 +99,7 @@ class Pool:
         self._admits = admits
         self._presence = presence
         self._aside = Aside(aside)
+        self._ahead = Aside(lambda: ahead(self._state.runs, len(self._state.slots)), AHEAD_EVERY)
         self._state = _State()
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -116,7 +122,8 @@ class Pool:
         beating.start()
         try:
             while not over():
-                self._fill(runs())
+                self._state.runs = runs()
+                self._fill(self._state.runs)
                 self._use_quiet()
                 self._watch()
                 with self._changed:
@@ -132,6 +139,7 @@ class Pool:
                 self._over.set()
                 beating.join()
                 self._aside.end()
+                self._ahead.end()
         if self._state.error is not None:
             raise self._state.error
         if self._presence is not None:
@@ -218,6 +226,8 @@ class Pool:
 
     def _use_quiet(self) -> None:
         state, now = self._state, self._clock.now()
+        if state.slots and not self.stop.drain and state.admitted.claims:
+            self._ahead.begin(now)
         idle = state.idle_until is not None and now < state.idle_until
         if (idle or not state.slots) and not self.stop.drain:
             self._aside.begin(now)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
+from yaoki.core.counting import count
 from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
@@ -130,7 +131,7 @@ class Worker:
         if used >= task.spec.policy.deliveries_max:
             # Nothing runs for a task that asks a person.
             self._stages.end_leftovers(task)
-            words = f"given to a worker {used} times, and it never came back"
+            words = f"given to a worker {count(used, 'time')}, and it never came back"
             return Faulted(words, transient=False, code=UNDELIVERED)
         if task.cancel_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
+from yaoki.core.counting import count
 from yaoki.hooks.answers import Answer, nothing, refused
 from yaoki.hooks.call import Call, due
 
@@ -60,7 +61,8 @@ def _answer(call: Call) -> Reply:
         return {}, _nothing_more
     if running := call.data.get("background_tasks"):
         number = len(running) if isinstance(running, list) else 1
-        return nothing(f"not checked yet: {number} background tasks still run"), _nothing_more
+        run = count(number, "background task still runs", "background tasks still run")
+        return nothing(f"not checked yet: {run}"), _nothing_more
     from yaoki.hooks.stop import stop
 
     return stop(call)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from yaoki.agents.logs import read_regular
 from yaoki.agents.result import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
 from yaoki.core.display import sound
 from yaoki.core.events import Event, Note
@@ -19,7 +18,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit, Unknown
 from yaoki.mcp.caller import Caller, Refusal, amend, refusal
 from yaoki.mcp.secrets import secrets_of
-from yaoki.system import write_atomically
+from yaoki.system import plain_bytes, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +116,7 @@ def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
 def _left(file: Path, told: Mapping[str, Any]) -> bool:
     """Leave the note in the attempt's folder; False when it is there already."""
     data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
-    if read_regular(file, BYTES_MAX) == data:
+    if plain_bytes(file, BYTES_MAX) == data:
         return False
     write_atomically(file, data)
     return True

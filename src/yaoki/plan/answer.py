@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.answer import last_words, objects
+from yaoki.core.counting import count
 from yaoki.core.graph import circle
 from yaoki.core.model import REPLANS_MAX, Fill, Policy, Run, Spec, TaskKind
 from yaoki.core.nearest import did_you_mean
@@ -86,7 +87,7 @@ def check_answer(given: Mapping[str, Any], ground: Ground) -> PlanAnswer:
 def _tasks(raw: list[Any], ground: Ground) -> tuple[tuple[Spec, ...], dict[str, str]]:
     most = ground.fill.tasks_max
     if len(raw) > most:
-        ground.defects.append(f"{len(raw)} tasks are over the limit of {most}")
+        ground.defects.append(f"{count(len(raw), 'task is', 'tasks are')} over the limit of {most}")
         return (), {}
     shaped = [one for n, one in enumerate(raw) if _shaped(n, one, ground)]
     names = _names(shaped, ground)

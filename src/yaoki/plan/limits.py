@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from yaoki.core.counting import count
 from yaoki.core.model import Backoff, Kind
 from yaoki.core.override import (
     backoff_defect,
@@ -24,8 +25,8 @@ from yaoki.plan.model import BackoffModel, TaskModel
 def judge(draft: Draft) -> None:
     limits, defects = draft.settings.limits, draft.defects
     if len(draft.tasks) > limits.pending_tasks:
-        reason = f"{len(draft.tasks)} tasks are over the limit of {limits.pending_tasks}"
-        defects.add(("tasks",), reason)
+        tasks = count(len(draft.tasks), "task is", "tasks are")
+        defects.add(("tasks",), f"{tasks} over the limit of {limits.pending_tasks}")
     _text(draft, ("goal",), draft.plan.goal)
     for placed in draft.tasks:
         _text(draft, placed.at("goal"), placed.task.goal)

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.errors import StoreBroken
 from yaoki.ports import Clock
 from yaoki.store.examine import copies, damage, good
@@ -84,8 +85,9 @@ def _rebuilt(
         damaged: list[str] = []
         done = store.replay(_whole(witness, damaged))
         if missing := store.incomplete():
-            lines = f"{done.missing} lines of the journal file are lost"
-            raise _hopeless(asked, f"run {missing[0]} cannot be made again whole: {lines}")
+            lost = count(done.missing, "line")
+            words = f"the journal file lacks {lost}"
+            raise _hopeless(asked, f"run {missing[0]} cannot be made again whole: {words}")
         report = _report(asked, base, skipped, done, damaged)
         for run in store.runs():
             if run.summed_at is None:
@@ -119,11 +121,11 @@ def _report(
 
 
 def _words(asked: Repair, report: Mapping[str, Any]) -> str:
-    lost = f"; {report['lost']} lines are lost" if report["lost"] else ""
+    lost = f"; {count(report['lost'], 'line is', 'lines are')} lost" if report["lost"] else ""
     return (
         f"the store {asked.places.path} was damaged: {asked.wrong}; it was set aside in "
         f"{asked.aside} and restored from {report['restored_from']}, "
-        f"{report['replayed']} lines of the journal replayed{lost}"
+        f"{count(report['replayed'], 'line')} of the journal replayed{lost}"
     )
 
 

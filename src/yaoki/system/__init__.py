@@ -7,7 +7,15 @@ from yaoki.system.clock import SystemClock
 from yaoki.system.commands import OUTPUT_BYTES_MAX, Completed, run
 from yaoki.system.conversation import Answer, Conversation
 from yaoki.system.daemon import Daemon, Running
-from yaoki.system.files import disk_free, memory_free, state_home, write_atomically
+from yaoki.system.files import (
+    disk_free,
+    locked,
+    memory_free,
+    plain_bytes,
+    plain_file,
+    state_home,
+    write_atomically,
+)
 from yaoki.system.machine import (
     alive,
     birth,
@@ -42,9 +50,12 @@ __all__ = [
     "disk_free",
     "holder_dead",
     "holder_name",
+    "locked",
     "machine_id",
     "memory_free",
     "node",
+    "plain_bytes",
+    "plain_file",
     "run",
     "state_home",
     "write_atomically",

@@ -8,12 +8,19 @@ import os
 import shutil
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from yaoki.errors import Fault
 
 # Errors of the file system that may pass by themselves or once somebody made room.
 PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE})
+# There is no such file, or whoever may write the folder made it one that we do not read.
+NOT_PLAIN = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES, errno.ENAMETOOLONG}
+)
 
 
 def cannot(what: str, error: OSError) -> Fault:
@@ -82,18 +89,30 @@ def state_home() -> Path:
 
 
 def plain_bytes(file: Path, most: int) -> bytes | None:
-    """The first bytes of a plain file; None for anything else.
+    """The first bytes of a plain file; None for anything else."""
+    with plain_file(file) as stream:
+        return None if stream is None else stream.read(most)
+
+
+@contextmanager
+def plain_file(file: Path) -> Iterator[IO[bytes] | None]:
+    """A plain file to read from; None for anything else.
 
     In folders that an agent may write a link could lead anywhere, and a pipe hold us up for good.
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}:
-            return None
-        raise
+        if error.errno not in NOT_PLAIN:
+            raise
+        yield None
+        return
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        yield None
+        return
     with os.fdopen(handle, "rb") as stream:
-        return stream.read(most) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        yield stream
 
 
 def locked(file: Path) -> bool:

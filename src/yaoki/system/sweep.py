@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from yaoki.core.counting import count
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def end_marked(mark: str) -> None:
     give_up = time.monotonic() + SWEEP_S_MAX
     while found := _family(mark):
         if time.monotonic() > give_up:
-            raise Fault(f"{len(found)} processes of a lost agent cannot be ended", transient=True)
+            left = count(len(found), "process", "processes")
+            raise Fault(f"{left} of a lost agent cannot be ended", transient=True)
         _send(found, "suspend")
         _send(_family(mark), "kill")
         time.sleep(0.01)

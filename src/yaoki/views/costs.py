@@ -112,10 +112,9 @@ def _judged(cost: AgentCost) -> str:
     known, usual = cost.known, cost.known.usual
     assert usual is not None, "asked only when it is known"
     tasks, runs = count(cost.tasks, "task"), count(len(known.costs), "run")
-    return (
-        f"  {cost.agent}: {tasks} × {known.tries:.2g} attempts × {money(usual)}, "
-        f"the median of its last {runs}"
-    )
+    tries = f"{known.tries:.2g}"
+    attempts = f"{tries} attempt" if tries == "1" else f"{tries} attempts"
+    return f"  {cost.agent}: {tasks} × {attempts} × {money(usual)}, the median of its last {runs}"
 
 
 def _unknown(cost: AgentCost) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from yaoki.core.bound import Bound, worst_case
+from yaoki.core.counting import count
 from yaoki.core.model import Spec
 from yaoki.views.costs import AgentCost, Known, plan_costs
 
@@ -23,11 +24,13 @@ class TaskBound:
         """The parts of the bound in words."""
         if not self.bound.total:
             return "no agent: only checks"
-        parts = [f"1 + {self.bound.content - 1} retries of its content"] if self.spec.agents else []
+        retries = count(self.bound.content - 1, "retry", "retries")
+        parts = [f"1 + {retries} of its content"] if self.spec.agents else []
         if self.bound.rerun:
             parts.append(f"{self.bound.rerun} from the run branch")
         if self.bound.repeats:
-            parts.append(f"{self.bound.repeats} repeats after rate limits and passing errors")
+            repeats = count(self.bound.repeats, "repeat")
+            parts.append(f"{repeats} after rate limits and passing errors")
         if self.bound.interruptions:
             parts.append(f"{self.bound.interruptions} after interruptions")
         if self.bound.judging:

@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 from yaoki.app import App
 from yaoki.app.observing import Metrics
 from yaoki.app.watching import Watch
-from yaoki.core.model import Run, RunId, Task
+from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.status import Status
 from yaoki.errors import Unknown, YaokiError
+from yaoki.ports import Entry
 from yaoki.store import pages
 from yaoki.views import RunView, masked
 from yaoki.views.shape import Shape
@@ -62,6 +63,7 @@ class Desk:
         self._burndowns: OrderedDict[str, Folds[Burndown]] = OrderedDict()
         self._stops: OrderedDict[str, Folds[Stops]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
+        self._accounts: OrderedDict[str, str] = OrderedDict()
         self._turn = threading.Lock()
 
     # -------------------------------------------------------------- the store
@@ -93,6 +95,8 @@ class Desk:
             self._burndowns.clear()
             self._stops.clear()
             self._names.clear()
+            self._accounts.clear()
+            self.__dict__.pop("limits", None)
             self.__dict__.pop("reliability", None)
             self.__dict__.pop("cures", None)
             self.__dict__.pop("_metrics", None)
@@ -202,6 +206,24 @@ class Desk:
 
     def stops(self, run_id: str) -> Folds[Stops]:
         return self._of_run(self._stops, run_id, Stops)
+
+    @cached_property
+    def limits(self) -> Folds[Stops]:
+        """Of all runs: a task waits for its account, whichever run it was that hit the limit."""
+        return Folds(Stops(self._account), self._onward(""))
+
+    def _account(self, entry: Entry, agent: str) -> str:
+        """Whose an agent is, as the plan of its run says; its own when the task left the store."""
+        key = f"{entry.run_id} {agent}"
+        known = self._accounts.get(key)
+        if known is None:
+            try:
+                agents = self.app.store.task(TaskId(entry.task_id)).spec.agents
+            except Unknown:
+                agents = ()
+            known = next((one.account for one in agents if one.name == agent), "") or agent
+            self._keep(self._accounts, key, known, NAMES_KEPT)
+        return known
 
     def _of_run(
         self, kept: OrderedDict[str, Folds[Folded]], run_id: str, begin: Callable[[], Folded]

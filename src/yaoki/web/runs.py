@@ -26,7 +26,7 @@ from yaoki.views.tasks import is_proof
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.folds import thinned
-from yaoki.web.stops import Stops
+from yaoki.web.stops import Stop
 from yaoki.web.timeline import Life, life_document, life_of
 from yaoki.web.waits import waits_document
 
@@ -211,7 +211,7 @@ def timeline(desk: Desk, asked: Asked) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
     page, more = paged(sieved(desk, view, asked), asked)
     fold, _, _ = desk.burndown(view.run.id).look(cursor)
-    around = _Around(desk, view, fold.landed, desk.stops(view.run.id).look(cursor)[0])
+    around = _Around(desk, view, fold.landed, cursor)
     rows = [around.row(task) for task in page]
     last = fold.last_at or view.run.created_at
     resting = view.status is not Status.ACTIVE
@@ -231,12 +231,15 @@ class _Around:
     """What the rows of one timeline are drawn by."""
 
     def __init__(
-        self, desk: Desk, view: RunView, landed: Mapping[str, datetime], stops: Stops
+        self, desk: Desk, view: RunView, landed: Mapping[str, datetime], cursor: int
     ) -> None:
         self.now = desk.now
-        self._desk, self._landed, self._stops = desk, landed, stops
+        self._desk, self._landed, self._view = desk, landed, view
+        self._stops = desk.stops(view.run.id).look(cursor)[0]
+        self._everywhere, self._whole, _ = desk.limits.look(cursor)
         self._names = names_of(desk, view)
         self._accounts = {task.row.agent: task.row.account for task in view.tasks}
+        self._limits: dict[str, list[Stop]] = {}
 
     def row(self, task: TaskView) -> Document:
         row = task.row
@@ -251,9 +254,17 @@ class _Around:
         ready = max(known) if known and len(known) == len(task.needs) else None
         entries = journal_of(self._desk.app, task.row.id)
         life = life_of(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
-        limits = self._stops.limited(task.row.account, self._accounts)
-        life.explain(self._stops.pauses, limits, self.now)
+        life.explain(self._stops.pauses, self._limited(task.row.account), self.now)
         return life
+
+    def _limited(self, account: str) -> list[Stop]:
+        """By any run; by this one alone while the journal of all was not read to its end."""
+        if account not in self._limits:
+            own = self._stops.limited(account, self._accounts)
+            found = self._everywhere.limited(account, {}) if self._whole else own
+            began = self._view.run.created_at
+            self._limits[account] = [one for one in found if not one.until or one.until > began]
+        return self._limits[account]
 
 
 def _needed(task: TaskView, names: Mapping[str, str]) -> str:

@@ -9,9 +9,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from yaoki.ports import Entry
-
-# The service refused, or was not asked: that opens no account.
-UNASKED = frozenset({"rate", "session"})
+from yaoki.store.accounts import UNASKED, UNTOLD
 
 
 @dataclass(slots=True)
@@ -23,9 +21,14 @@ class Stop:
     words: str = ""
 
 
+def as_named(_: Entry, agent: str) -> str:
+    """An agent's limit stands under its own name until somebody knows whose account it used."""
+    return agent
+
+
 @dataclass(slots=True)
 class Stops:
-    """Folded from the journal of one run; an agent's limit stands under the name it was told by.
+    """Folded from the journal of one run, or of all: then `account` says whose agent it was.
 
     Once a limit is over one task tries for all others of its account, the probe: until it is
     answered they wait for the account as before.
@@ -41,7 +44,10 @@ class Stops:
         "ESCALATE_DECISION",
         "LEASE_EXPIRED",
         "LEASE_RELEASED",
+        "TASK_LANDED",
+        "TASK_CANCELLED",
     )
+    account: Callable[[Entry, str], str] = as_named
     pauses: list[Stop] = field(default_factory=list)
     limits: dict[str, list[Stop]] = field(default_factory=lambda: defaultdict(list))
     # Which names are limited until when, and who probes them.
@@ -55,7 +61,7 @@ class Stops:
 
     def limited(self, account: str, accounts: Mapping[str, str]) -> list[Stop]:
         """Of one account; `accounts` says to which one an agent's name belongs."""
-        mine = [name for name in self.limits if accounts.get(name, name) == account]
+        mine = [name for name in list(self.limits) if accounts.get(name, name) == account]
         return [stop for name in mine for stop in self.limits[name]] if account else []
 
     # -------------------------------------------------------------- steps
@@ -71,36 +77,50 @@ class Stops:
         self._claimed[entry.task_id] = entry.at
 
     def started(self, entry: Entry) -> None:
-        name = self._agents[entry.task_id] = str(entry.data.get("agent", ""))
-        until = self._until.get(name)
+        self._agents[entry.task_id] = str(entry.data.get("agent", ""))
+        claimed = self._claimed.pop(entry.task_id, entry.at)
+        name, until = self._limited(entry)
         if until is not None and until <= entry.at and name not in self._probes:
-            stop = Stop(max(until, self._claimed.get(entry.task_id, entry.at)), None, name)
+            stop = Stop(max(until, claimed), None, name)
             self.limits[name].append(stop)
             self._probes[name] = (entry.task_id, stop)
 
     def finished(self, entry: Entry) -> None:
         exit_: Mapping[str, Any] = entry.data.get("exit", {})
-        name = self._agents.get(entry.task_id, "")
-        until = self._until.get(name)
+        name, until = self._limited(entry)
         if exit_.get("limit") not in UNASKED and until is not None and until <= entry.at:
             del self._until[name]
             self._answered(name, entry.at)
 
     def decided(self, entry: Entry) -> None:
         failure: Mapping[str, Any] = entry.data.get("failure") or {}
+        agent = self._agents.get(entry.task_id, "")
         self.left(entry)
         if failure.get("kind") != "RATE_LIMIT":
             return
-        name = str(failure.get("account") or self._agents.get(entry.task_id, ""))
+        name = str(failure.get("account") or (agent and self.account(entry, agent)))
         due = entry.data.get("due_at")
-        if name and due:
-            self._limit(name, entry.at, datetime.fromisoformat(due))
+        if name:
+            until = datetime.fromisoformat(due) if due else entry.at + UNTOLD
+            self._limit(name, entry.at, until)
 
     def left(self, entry: Entry) -> None:
         """Who no longer works probes nothing."""
         for name, (task_id, _) in list(self._probes.items()):
             if task_id == entry.task_id:
                 self._answered(name, entry.at)
+
+    def gone(self, entry: Entry) -> None:
+        """Of all runs there are many tasks: what is over is not kept."""
+        self.left(entry)
+        self._agents.pop(entry.task_id, None)
+        self._claimed.pop(entry.task_id, None)
+
+    def _limited(self, entry: Entry) -> tuple[str, datetime | None]:
+        """The account of the task's agent, and until when; looked for only while one is limited."""
+        agent = self._agents.get(entry.task_id, "") if self._until else ""
+        name = self.account(entry, agent) if agent else ""
+        return name, self._until.get(name)
 
     def _limit(self, name: str, at: datetime, until: datetime) -> None:
         """What was told last holds."""
@@ -126,4 +146,6 @@ ACTS: Mapping[str, Callable[[Stops, Entry], None]] = {
     "ESCALATE_DECISION": Stops.decided,
     "LEASE_EXPIRED": Stops.left,
     "LEASE_RELEASED": Stops.left,
+    "TASK_LANDED": Stops.gone,
+    "TASK_CANCELLED": Stops.gone,
 }

@@ -131,8 +131,8 @@ class Archiving:
     @told
     def forget_worktrees(self, run_id: str) -> None:
         """git's notes about worktrees of this run whose folders are gone."""
-        for file in self._git.common_dir.glob(f"worktrees/{part(run_id)}-*/gitdir"):
-            found = self._worktrees.find(file.parent.name)
+        for name in (name for name in self._worktrees.ids() if name.startswith(f"{run_id}-")):
+            found = self._worktrees.find(name)
             if found.admin and not found.path.exists():
                 self._worktrees.remove(found.task_id)
 

@@ -72,27 +72,29 @@ class Content:
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=parent))
         try:
-            with suppress(FileNotFoundError):
-                _copy(self._known(name), folder / "index")
+            for known in self._known(name).glob("*.index"):
+                _copy(known, folder / "index")
+                (folder / "of").write_text(known.stem, encoding="ascii")
             yield folder / "index"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def remember(self, name: str, index: Path) -> None:
-        """Files that stand as this index saw them need not be read again.
+    def remember(self, name: str, index: Path, commit: str) -> None:
+        """Files that stand as this index of the commit saw them need not be read again.
 
         Only one from before any agent came: whatever is changed later has a later time of its
         inode, which nobody can set back.  And a copy: in the worktree's own an agent could mark
         files as never changing.
         """
-        known = self._known(name)
-        known.parent.mkdir(parents=True, exist_ok=True)
+        folder = self._known(name)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         with suppress(FileNotFoundError):
-            _copy(index, known.with_suffix(".new"))
-            known.with_suffix(".new").replace(known)
+            _copy(index, folder / "new")
+            (folder / "new").replace(folder / f"{commit}.index")
 
     def _known(self, name: str) -> Path:
-        return self._scratch / f"{name}.known" / "index"
+        return self._scratch / f"{name}.known"
 
     def forget(self, name: str) -> None:
         """Remove what killed processes left for this name."""
@@ -102,8 +104,9 @@ class Content:
     def read(self, files: Path, index: Path, start: str, base: str) -> Held:
         """Fill `index` with what `files` holds; `start` says what counts as tracked."""
         at = Site(self._git.common_dir, files, index)
-        self._begin(at, start)
-        self._add(at)
+        if not index.exists() or not self._filled(at, index, start):
+            self._git.run("read-tree", start, at=at)
+            self._add(at)
         tree = self._git.text("write-tree", at=at)
         changes = self.between(base, tree)
         if links := [change.path for change in changes if change.gitlink]:
@@ -112,16 +115,16 @@ class Content:
             changes = self.between(base, tree)
         return Held(tree, changes)
 
-    def _begin(self, at: Site, start: str) -> None:
-        """`start` as the index; of a remembered one what it knows of files stays."""
-        if at.index and at.index.exists():
-            try:
+    def _filled(self, at: Site, index: Path, start: str) -> bool:
+        """From what is remembered; if that is of no use, it is not there any more."""
+        try:
+            if (index.parent / "of").read_text(encoding="ascii") != start:
                 self._git.run("read-tree", "-i", "-m", start, at=at)
-            except GitFailed:
-                at.index.unlink()
-            else:
-                return
-        self._git.run("read-tree", start, at=at)
+            self._git.run("add", "-A", at=at)
+        except (GitFailed, OSError):
+            index.unlink(missing_ok=True)
+            return False
+        return True
 
     def submodules(self, files: Path, index: Path) -> str:
         """A tree of the files in checked-out submodules, which no commit of ours holds."""

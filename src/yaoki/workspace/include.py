@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from yaoki.core.counting import count
 from yaoki.errors import WorkspaceError
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.repository import Repository
@@ -44,8 +45,8 @@ def _refuse_too_much(top: Path, names: Sequence[str]) -> None:
     size = sum((top / name).lstat().st_size for name in names)
     if len(names) > FILES_MAX or size > BYTES_MAX:
         raise WorkspaceError(
-            f"{FILE} names {len(names)} files of {size} bytes together; "
-            f"{FILES_MAX} files and {BYTES_MAX} bytes are allowed",
+            f"{FILE} names {count(len(names), 'file')} of {count(size, 'byte')} together; "
+            f"{count(FILES_MAX, 'file')} and {count(BYTES_MAX, 'byte')} are allowed",
             hint=f"narrow {FILE}, or make the files by a set-up command",
         )
 

@@ -16,6 +16,7 @@ from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Refs, task_ref
 from yaoki.workspace.repository import Repository
 from yaoki.workspace.sharing import Alone, Sharing
+from yaoki.workspace.spares import Spares
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 
@@ -30,6 +31,7 @@ class Preparing:
         commits: Commits,
         content: Content,
         worktrees: Worktrees,
+        spares: Spares,
         keeping: Keeping,
         branch: RunBranch,
         sharing: Alone | Sharing,
@@ -38,7 +40,7 @@ class Preparing:
     ) -> None:
         self._git, self._repository, self._include = git, repository, include
         self._refs, self._commits, self._content = refs, commits, content
-        self._worktrees, self._keeping = worktrees, keeping
+        self._worktrees, self._spares, self._keeping = worktrees, spares, keeping
         self._branch, self._sharing = branch, sharing
 
     def prepare(self, run: Run, task: Task) -> Place:
@@ -73,11 +75,11 @@ class Preparing:
         """A new worktree; what the old one held is secured before it goes."""
         self.clear(task)
         try:
-            made = self._worktrees.add(task.id, commit)
+            made = self._spares.made(task.id, commit)
         except GitFailed as failed:
             raise self._in_another_folder(task) or failed from None
         if made.admin:
-            self._content.remember(task.id, made.admin / "index")
+            self._content.remember(task.id, made.admin / "index", commit)
         if self._include:
             copy_included(self._git, self._repository, made.path)
         return made

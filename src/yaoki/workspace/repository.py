@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,15 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Rep
     """The repository around `path`; refused with a reason when it cannot serve."""
     env = environment(environ)
     if not path.is_dir():
-        raise RepositoryUnfit(f"there is no folder {path}", hint="cd into a repository, or --repo")
+        hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
+        raise RepositoryUnfit(f"there is no folder {path}", hint=hint)
     check_version(invoke(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
     repository = _discover(path, env)
     if not _has_commits(path, env):
-        raise RepositoryUnfit(f"{repository.top} has no commits", hint="git commit, then again")
+        raise RepositoryUnfit(
+            f"{repository.top} has no commits",
+            hint='git commit --allow-empty -m "Begin", then again',
+        )
     return repository
 
 
@@ -63,9 +68,11 @@ def _discover(path: Path, env: Mapping[str, str]) -> Repository:
     if "not a git repository" in said:
         raise RepositoryUnfit(f"{path} is not in a git repository", hint="git init, or --repo")
     if "must be run in a work tree" in said:
-        raise RepositoryUnfit(f"{path} has no working files", hint="use a clone that is not bare")
+        clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
+        hint = f"use a clone that is not bare: {clone}"
+        raise RepositoryUnfit(f"{path} has no working files", hint=hint)
     if "dubious ownership" in said:
-        hint = f"git config --global --add safe.directory {path}"
+        hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnfit(f"git does not trust the owner of {path}", hint=hint)
     if done.code != 0:
         raise failure(args, done)

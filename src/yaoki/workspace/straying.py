@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from yaoki.core.counting import count
 from yaoki.core.model import Run
 from yaoki.errors import BranchStrayed
 from yaoki.workspace.git import Git
@@ -199,5 +200,5 @@ def _saved(run: Run, back: str) -> str:
 
 
 def _told(subjects: list[str]) -> str:
-    count = f"{len(subjects)} commit{'s' if len(subjects) != 1 else ''}"
-    return f"{count}, first {subjects[0][:SUBJECT_MAX]!r}" if subjects else count
+    number = count(len(subjects), "commit")
+    return f"{number}, first {subjects[0][:SUBJECT_MAX]!r}" if subjects else number

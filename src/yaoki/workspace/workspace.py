@@ -32,6 +32,7 @@ from yaoki.workspace.refs import SNAPSHOTS, WORK, Refs, candidate_ref
 from yaoki.workspace.repository import open_repository
 from yaoki.workspace.sharing import open_sharing
 from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
+from yaoki.workspace.spares import Spares
 from yaoki.workspace.told import told
 from yaoki.workspace.worktrees import Worktrees
 
@@ -50,6 +51,7 @@ class GitWorkspace:
         *,
         include: bool = True,
         remote: str = "",
+        ahead_from_files: int = 0,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.repository = open_repository(repo)
@@ -62,6 +64,7 @@ class GitWorkspace:
         self._sharing = open_sharing(
             self._git, self.repository, remote, self.root / ".unpushed", warn
         )
+        self._spares = Spares(self._worktrees, self.root, ahead_from_files)
         rest = (self._commits, self._content, self._worktrees)
         self._keeping = Keeping(self._refs, *rest)
         lines = self._sharing.lines
@@ -71,6 +74,7 @@ class GitWorkspace:
             self.repository,
             self._refs,
             *rest,
+            self._spares,
             self._keeping,
             self._branch,
             self._sharing,
@@ -163,6 +167,21 @@ class GitWorkspace:
     def prepare(self, run: Run, task: Task, attempt: int) -> Place:
         """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
         return self._preparing.prepare(run, task)
+
+    @property
+    def works_ahead(self) -> bool:
+        """Does making a worktree take so long that some should be ready?"""
+        return self._spares.worth
+
+    @told
+    def ahead(self, run: Run, wanted: int) -> None:
+        """Make worktrees until so many are ready, if that is worth while."""
+        self._spares.make(self.head(run), wanted)
+
+    @told
+    def leave(self) -> None:
+        """Remove what only this process could have used."""
+        self._spares.drop()
 
     @told
     def keep(self, run: Run, task: Task) -> Kept:
@@ -327,7 +346,11 @@ class GitWorkspace:
 
     @told
     def catch_up(self) -> None:
-        """Push what could not be pushed when it was kept; ask for a remote that was away."""
+        """Push what could not be pushed when it was kept; ask for a remote that was away.
+
+        Worktrees that a killed process had made for nobody go.
+        """
+        self._spares.sweep()
         if self._sharing.away:
             self._sharing.answers()
         self._sharing.catch_up()

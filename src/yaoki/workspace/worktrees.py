@@ -34,6 +34,10 @@ MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 MERGED_MAX = 16
 COMMIT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
+# What git writes into `locked` while it makes a worktree, and how we have it written.
+BEGUN = b"initializing"
+ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", BEGUN.decode())
+
 # Said, because the user's settings may hide files that are not tracked.
 STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
 
@@ -55,7 +59,11 @@ class Worktree:
     def unfinished(self) -> bool:
         """git itself marks a worktree it has not finished making: no agent has been in it."""
         locked = self.admin / "locked" if self.admin else None
-        return bool(locked and locked.is_file() and locked.read_bytes().strip() == b"initializing")
+        return bool(locked and locked.is_file() and locked.read_bytes().strip() == BEGUN)
+
+    def finish(self) -> None:
+        assert self.admin
+        (self.admin / "locked").unlink(missing_ok=True)
 
     @property
     def usable(self) -> bool:
@@ -139,15 +147,49 @@ class Worktrees:
         path, branch = self._root / part(task_id), task_branch(task_id)
         with self._alone():
             self._refs.undo_link(task_ref(task_id))
-            self._git.run("worktree", "add", "-q", "--no-track", "-B", branch, str(path), commit)
-        return self.find(task_id)
+            self._git.run(*ADD, "--no-track", "-B", branch, str(path), commit)
+        return self._filled(self.find(task_id))
 
     def aside(self, name: str, commit: str) -> Path:
         """A worktree on no branch."""
         path = self._root / part(name)
         with self._alone():
-            self._git.run("worktree", "add", "-q", "--detach", str(path), commit)
-        return path
+            self._git.run(*ADD, "--detach", str(path), commit)
+        return self._filled(self.find(name)).path
+
+    def _filled(self, found: Worktree) -> Worktree:
+        """Its files, while others add theirs: until they are there git's own mark says so."""
+        if not found.admin:
+            raise GitFailed(f"{found.path} went while it was made", transient=True)
+        self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", at=found.site)
+        found.finish()
+        return found
+
+    def hand_over(self, name: str, task_id: str, commit: str) -> Worktree:
+        """A worktree of ours that nobody has worked in becomes the task's, at `commit`."""
+        path = self._root / part(task_id)
+        with self._alone():
+            found = self.find(name)
+            if not found.usable or not found.admin or os.path.lexists(path):
+                raise GitFailed(f"{name} cannot become the worktree of {task_id}")
+            self._refs.undo_link(task_ref(task_id))
+            _rename(found.path, path, found.admin)
+        moved = Worktree(task_id, path, found.admin)
+        try:
+            self._set_out(moved, commit)
+        except GitFailed:
+            self.remove(task_id)
+            raise
+        return moved
+
+    def _set_out(self, found: Worktree, commit: str) -> None:
+        """It was made of an older commit; with this one in it, it holds nothing else."""
+        branch = task_branch(found.task_id)
+        self.repair(found)
+        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
+        if self._git.run(*STATUS, "--porcelain", "--ignored", at=found.site).out:
+            raise GitFailed(f"{found.path} holds more than its commit")
+        found.finish()
 
     def remove(self, task_id: str) -> None:
         """Remove it at once for everybody, and its files as fast as the disk allows.
@@ -259,6 +301,15 @@ def _place(note: Path) -> Path | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return Path(os.path.normpath(note.parent / said))
+
+
+def _rename(old: Path, new: Path, admin: Path) -> None:
+    """Marked first: whoever comes after a kill throws it away, wherever it stands by then."""
+    (admin / "locked").write_bytes(BEGUN)
+    note = admin / "gitdir.yaoki"
+    note.write_bytes(os.fsencode(f"{new / '.git'}\n"))
+    note.replace(admin / "gitdir")
+    old.rename(new)
 
 
 def _forget(admin: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from yaoki.agents.logs import read_regular
 from yaoki.agents.structured.told import number, text
+from yaoki.system import plain_bytes
 
 NOTE, NOTE_BYTES_MAX = "agent.json", 4096
 ARGUMENTS_READ = 6
@@ -70,7 +70,7 @@ def keep_call(folder: Path, called: Called) -> None:
 
 def call_of(folder: Path) -> Called:
     """Who was called in this folder; nobody known when there is no such note."""
-    raw = read_regular(folder / NOTE, NOTE_BYTES_MAX)
+    raw = plain_bytes(folder / NOTE, NOTE_BYTES_MAX)
     if not raw:
         return Called()
     try:

@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaoki.agents.description import Description, describe, known_names
-from yaoki.agents.logs import ERR, OUT, modified_s, read_regular, tail
+from yaoki.agents.logs import ERR, OUT, modified_s, tail
 from yaoki.agents.structured import acp, claude, codex, gemini, opencode, others
 from yaoki.agents.structured.answered import answered
 from yaoki.agents.structured.called import call_of, fit
 from yaoki.agents.structured.told import MESSAGE_CHARS_MAX, Event, Scene, Told, objects, parse, text
 from yaoki.core.display import plain
+from yaoki.system import plain_bytes
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
@@ -130,7 +131,7 @@ def _notices(lines: Sequence[str], reader: Waits) -> Iterator[tuple[str, timedel
 
 def _opening(folder: Path, *, banners: bool) -> tuple[Event, ...]:
     """The events at the head of the output; words before the first one only from known agents."""
-    head = read_regular(folder / OUT, HEAD_BYTES_READ) or b""
+    head = plain_bytes(folder / OUT, HEAD_BYTES_READ) or b""
     if not banners and not head.lstrip().startswith((b"{", b"[")):
         return ()
     return parse(head.decode("utf-8", errors="replace"))
@@ -159,5 +160,5 @@ def _opened_by(event: Event) -> str:
 
 
 def _ends(file: Path) -> str:
-    head = read_regular(file, HEAD_BYTES_READ) or b""
+    head = plain_bytes(file, HEAD_BYTES_READ) or b""
     return head.decode("utf-8", errors="replace") + (tail(file, HEAD_BYTES_READ) if head else "")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.counting import count
 from yaoki.views.report.markup import Html, tag
 from yaoki.views.report.words import duration, text
 
@@ -39,7 +40,7 @@ def timeline(report: Data) -> Html | None:
     axis = tag("div", tag("span"), tag("p", ticks), class_="axis")
     drawn = {_tone(one) for task in begun[:ROWS_MAX] for one in task["attempts"]}
     keys = [tag("li", _key(tone), words) for tone, words in KEYS if tone in drawn]
-    left = f"… {len(begun) - ROWS_MAX:,} more tasks" if len(begun) > ROWS_MAX else None
+    left = f"… {count(len(begun) - ROWS_MAX, 'more task')}" if len(begun) > ROWS_MAX else None
     return tag(
         "section",
         tag("h2", "Time", tag("small", "each attempt of each task")),
@@ -56,7 +57,7 @@ def _key(tone: str) -> Html:
 
 def _attempts(task: Data, start: datetime, wall: float) -> Html:
     drawn = [_bar(one, start, wall) for one in task["attempts"]]
-    words = f"{len(drawn)} attempts of {text(task['name'], 80)}"
+    words = f"{count(len(drawn), 'attempt')} of {text(task['name'], 80)}"
     return tag(
         "svg",
         drawn,

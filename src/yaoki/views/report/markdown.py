@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.views.report.words import (
+    SO_FAR,
     amount,
     conversations,
     count,
@@ -96,7 +97,8 @@ def _numbers(report: Data) -> Iterator[str]:
     yield f"| tasks done | {numbers['done']:,} of {numbers['tasks']:,} |"
     yield from _told("cost", numbers, money)
     yield from _told("tokens", numbers, amount)
-    yield f"| time from start to end | {duration(time['wall_s'])} |"
+    whole = "time from start to end" if report["run"]["finished_at"] else f"time {SO_FAR}"
+    yield f"| {whole} | {duration(time['wall_s'])} |"
     yield f"| agents at work, added up | {duration(time['agent_s'])} |"
     yield f"| checks, added up | {duration(time['checks_s'])} |"
     yield f"| waiting for a turn, added up | {duration(waiting['turn_s'])} |"

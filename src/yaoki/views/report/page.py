@@ -16,7 +16,7 @@ from yaoki.views.report.page_falls import decided, falls
 from yaoki.views.report.page_parts import SMALL_MAX
 from yaoki.views.report.page_proof import proofs
 from yaoki.views.report.page_tasks import conversations, kept, tasks
-from yaoki.views.report.words import amount, count, duration, moment, money, text
+from yaoki.views.report.words import SO_FAR, amount, count, duration, moment, money, text
 
 Data = Mapping[str, Any]
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
@@ -108,7 +108,10 @@ def _numbers(report: Data) -> Html:
             _others(n),
         ),
         _number("sent back and tried again", f"{n['retries']:,}", _risen(n)),
-        _number("from start to end", duration(time["wall_s"])),
+        _number(
+            "from start to end" if report["run"]["finished_at"] else SO_FAR,
+            duration(time["wall_s"]),
+        ),
         _number("agents at work", duration(time["agent_s"]), _silent(n)),
         _number("checks", duration(time["checks_s"]), "added up over all tasks"),
         _number(

@@ -35,6 +35,7 @@ def _proof(task: Data) -> Html:
     flaky = sum(check["outcome"] == "FLAKY" for check in checks)
     words += f", {flaky} only the second time" if flaky else ""
     words += f", {waived} waived by a person" if waived else ""
+    more = len(checks) - CHECKS_MAX
     how = {"IN_GROUP": "landed with its group", "UNCHANGED": "nothing to change"}.get(proof["how"])
     return tag(
         "details",
@@ -51,7 +52,7 @@ def _proof(task: Data) -> Html:
             ("on top of", proof["onto"]),
         ),
         [_check(check) for check in checks[:CHECKS_MAX]],
-        tag("p", f"… {len(checks) - CHECKS_MAX} more checks") if len(checks) > CHECKS_MAX else None,
+        tag("p", f"… {count(more, 'more check')}") if more > 0 else None,
     )
 
 

@@ -11,6 +11,8 @@ from yaoki.core.display import one_line, plain
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
+# Of a run that has not ended.
+SO_FAR = "so far, to the last thing that happened"
 
 
 def text(value: object, limit: int = 300) -> str:

@@ -1,0 +1,30 @@
+"""Large repositories: while an agent works, the worktree of the next task is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.1", "3.1", "8.6")]
+# The first agent ends once a spare worktree stands beside its own, or after a while.
+SEEN = "for i in $(seq 400); do ls -d ../spare-* && break; sleep 0.05; done; pwd -P > a.txt"
+
+
+def test_the_next_task_gets_a_worktree_that_was_made_before(place: Place) -> None:
+    place.settings("[workspace]\nahead_from_files = 1\n")
+    acts = {
+        "a": [[{"run": ["sh", "-c", SEEN]}]],
+        "b": [[{"run": ["sh", "-c", "cat .git > b.txt; cat a.txt >> b.txt"]}]],
+    }
+    tasks: list[dict[str, object]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
+    checks = {"clean": {"shell": "test -f README"}}
+
+    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--quiet", "--json")
+
+    assert done.code == 0, done.err
+    run = done.document["run"]
+    assert "/worktrees/spare-" in place.git("show", f"yaoki/{run}:b.txt"), "it was renamed"
+    assert place.git("show", f"yaoki/{run}:a.txt") in place.git("show", f"yaoki/{run}:b.txt")
+    assert place.git("worktree", "list").count("\n") == 0
+    assert not [p for p in (place.home / "worktrees").glob("*/*") if "spare" in p.name]
