@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,10 +120,12 @@ class Machine:
     bare: Path
     store: str
     workers: list[subprocess.Popen[str]] = field(default_factory=list)
+    # How it was cloned.
+    how: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.home.mkdir()
-        git(self.home, "clone", "-q", f"file://{self.bare}", "repo")
+        git(self.home, "clone", "-q", *self.how, f"file://{self.bare}", "repo")
         (self.repo / "yaoki.toml").write_text(f'store = {{url = "{self.store}"}}\n{SETTINGS}')
 
     @property

@@ -7,11 +7,13 @@ import os
 import re
 import shutil
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from yaoki.core.model import task_branch
@@ -21,8 +23,8 @@ from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, Refs, part, task_ref
 
-LOCK_TRIES = 1200
-LOCK_PAUSE = timedelta(milliseconds=50)
+LOCK_WAIT_MAX = timedelta(seconds=60)
+LOCK_PAUSE_MIN, LOCK_PAUSE_MAX = timedelta(milliseconds=1), timedelta(milliseconds=50)
 
 # What an unfinished rebase, bisect or commit of the agent leaves in git's folder.
 UNFINISHED = (
@@ -103,6 +105,7 @@ class Worktrees:
         self._git, self._refs = git, Refs(git)
         self._root, self._trash = root, root / ".trash"
         self._clock, self._swept = SystemClock(), False
+        self._turn = threading.Lock()
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / part(task_id)
@@ -276,17 +279,21 @@ class Worktrees:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """One process at a time adds or removes worktrees of this repository."""
+        """One at a time adds or removes worktrees of this repository, here and anywhere else."""
         self._root.mkdir(parents=True, exist_ok=True)
-        with (self._root / ".lock").open("ab") as file:
-            for _ in range(LOCK_TRIES):
-                with suppress(BlockingIOError):
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                self._clock.sleep(LOCK_PAUSE)
-            else:
-                raise GitFailed(f"{file.name} is held by another process", transient=True)
+        with self._turn, (self._root / ".lock").open("ab") as file:
+            self._take(file)
             yield
+
+    def _take(self, lock: BinaryIO) -> None:
+        give_up, pause = self._clock.now() + LOCK_WAIT_MAX, LOCK_PAUSE_MIN
+        while True:
+            with suppress(BlockingIOError):
+                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._clock.now() > give_up:
+                raise GitFailed(f"{lock.name} is held by another process", transient=True)
+            self._clock.sleep(pause)
+            pause = min(pause * 2, LOCK_PAUSE_MAX)
 
 
 def _names(file: Path, link: Path) -> bool:

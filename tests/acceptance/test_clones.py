@@ -1,0 +1,86 @@
+"""Clones that do not have all objects: they are fetched or borrowed when somebody needs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.machines import Machine
+from tests.acceptance.place import a_plan
+from tests.edges.repositories import a_repository, commit, git, write
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3")]
+# The files of an older commit, which nobody has checked out.
+READS = "git show HEAD~1:old.txt > seen.txt && git log --oneline | wc -l >> seen.txt"
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    repo = a_repository(tmp_path)
+    write(repo, old__txt="only in the past\n")
+    commit(repo)
+    git(repo, "rm", "-q", "old.txt")
+    commit(repo)
+    made = tmp_path / "remote.git"
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(made))
+    for name in ("allowFilter", "allowAnySHA1InWant"):
+        git(made, "config", f"uploadpack.{name}", "true")
+    return made
+
+
+def a_machine(folder: Path, bare: Path, *how: str) -> Machine:
+    return Machine(folder / "machine", bare, str(folder / "state.db"), how=how)
+
+
+def carried(machine: Machine, folder: Path) -> str:
+    """The run's branch, after two tasks of which one stands on the other."""
+    acts = {
+        "a": [[{"run": ["sh", "-c", READS]}]],
+        "b": [[{"run": ["sh", "-c", "cat seen.txt > b.txt; git mv README MOVED"]}]],
+    }
+    tasks: list[dict[str, object]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
+    file = folder / "plan.json"
+    file.write_text(json.dumps(a_plan(acts, tasks, {"there": {"shell": "test -f seen.txt"}})))
+    code, said = machine.say("run", str(file), "--quiet", "--json")
+    assert code == 0, said
+    return f"yaoki/{json.loads(said)['run']}"
+
+
+def missing(repo: Path) -> int:
+    """How many objects of its history a clone does not have."""
+    said = git(repo, "rev-list", "--objects", "--all", "--missing=print")
+    return sum(line.startswith("?") for line in said.splitlines())
+
+
+def test_a_partial_clone_carries_a_run(tmp_path: Path, bare: Path) -> None:
+    machine = a_machine(tmp_path, bare, "--filter=blob:none")
+    assert missing(machine.repo), "it has no file of the past"
+
+    branch = carried(machine, tmp_path)
+
+    assert git(bare, "show", f"{branch}:b.txt").splitlines()[0] == "only in the past"
+    assert "MOVED" in git(bare, "ls-tree", "--name-only", branch).split()
+
+
+def test_a_clone_that_borrows_objects_carries_a_run(tmp_path: Path, bare: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", f"file://{bare}", str(tmp_path / "cache.git"))
+    machine = a_machine(tmp_path, bare, "--reference", str(tmp_path / "cache.git"))
+    alternates = machine.repo / ".git" / "objects" / "info" / "alternates"
+    assert "cache.git" in alternates.read_text()
+
+    branch = carried(machine, tmp_path)
+
+    assert "b.txt" in git(bare, "ls-tree", "--name-only", branch).split()
+
+
+def test_a_shallow_clone_is_refused_with_the_way_out(tmp_path: Path, bare: Path) -> None:
+    machine = a_machine(tmp_path, bare, "--depth", "1")
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(a_plan({"a": [[]]}, [{"id": "a"}], {"ok": {"shell": "true"}})))
+
+    code, said = machine.say("run", str(file), "--quiet")
+
+    assert code == 2, said
+    assert "git fetch --unshallow" in said
