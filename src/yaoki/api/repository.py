@@ -53,7 +53,7 @@ class Repository:
 
     def find(self, run: str = "") -> Run:
         """A run by its id; the newest when none is given."""
-        return Run(self._app, self._app.control.find_run(run))
+        return Run(self._app, self._app.naming.run(run))
 
     def runs(self) -> list[Run]:
         """All of them, oldest first."""

@@ -137,7 +137,7 @@ class Run:
         if choice not in {one.value for one in Choice}:
             known = ", ".join(one.value for one in Choice)
             raise NotNow(f"{choice!r} is no answer", hint=f"answer one of: {known}")
-        task_id = self._app.control.find_task(task, self.id)
+        task_id = self._app.naming.task(task, self.id)
         asking.answer(self._app, task_id, Choice(choice), words, check)
 
     def go(self, words: str = "") -> None:
@@ -146,13 +146,13 @@ class Run:
 
     def cancel(self, task: str = "") -> None:
         """End it, or one of its tasks; what landed stays landed."""
-        task_id = self._app.control.find_task(task, self.id) if task else ""
+        task_id = self._app.naming.task(task, self.id) if task else ""
         asking.cancel(self._app, self._now(), task_id, within=CANCEL_WITHIN)
 
     # -------------------------------------------------------------- inside
 
     def _now(self) -> model.Run:
-        return self._app.control.find_run(self.id)
+        return self._app.naming.run(self.id)
 
     def _look(self) -> RunView:
         return look(self._app, self._now())

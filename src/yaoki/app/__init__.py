@@ -34,6 +34,7 @@ from yaoki.workspace import resolve_base
 if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId
     from yaoki.engine.control import Control
+    from yaoki.engine.naming import Naming
     from yaoki.engine.pool import Pool, Stop
     from yaoki.plan import Plan
 
@@ -68,6 +69,12 @@ class App(Gate):
             host=self.workspace.host(machine_id()),
             end=lambda task: self.stages.end_leftovers(task),
         )
+
+    @cached_property
+    def naming(self) -> Naming:
+        from yaoki.engine.naming import Naming
+
+        return Naming(self.store, self._archived)
 
     def _archived(self, text: str) -> str:
         from yaoki.app.retention import archived_hint

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yaoki.errors import RepositoryUnfit
-from yaoki.views.report import Step
 from yaoki.workspace.git import Git, environment, invoke
 from yaoki.workspace.refs import Refs
+
+if TYPE_CHECKING:
+    from yaoki.views.report import Step
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
 _FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
@@ -35,6 +38,8 @@ class GitHere:
         return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
 
     def line(self, base: str, head: str) -> list[Step]:
+        from yaoki.views.report import Step  # the whole report, which few commands need
+
         args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{base}..{head}", "--")
         rows = (row.split("\0") for row in self._git.text("log", *args).split("\n") if row)
         return [

@@ -57,7 +57,7 @@ def answer(
             refuse_agents(app)
         if choice == GO or _paused(app, task):
             return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
-        task_id = app.control.find_task(task, run_name)
+        task_id = app.naming.task(task, run_name)
         if choice is None:
             return _ask(app, task_id, as_json=as_json)
         return _answer(app, task_id, Choice(choice), " ".join(words), check, as_json=as_json)
@@ -73,7 +73,7 @@ def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo:
     """Let TASK try again with a fresh budget; WORDS go to its agent."""
     with opened(repo) as app:
         refuse_agents(app)
-        task_id = app.control.find_task(task, run_name)
+        task_id = app.naming.task(task, run_name)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
 
 
@@ -86,7 +86,7 @@ def _answer_run(
 ) -> int:
     from yaoki.app import asking
 
-    run = app.control.find_run(name)
+    run = app.naming.run(name)
     if choice == Choice.ABORT:
         app.control.cancel(run)
         app.closing.rests(run.id)

@@ -48,7 +48,7 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Give the dead letter TASK out again, with a fresh budget; WORDS go to its agent."""
     with opened(repo) as app:
-        task_id = app.control.find_task(task, run_name)
+        task_id = app.naming.task(task, run_name)
         _refuse_living(app, task_id)
         revived = app.control.answer(task_id, Choice.RETRY, " ".join(words))
         after = look(app, app.store.run(revived.run_id)).next

@@ -25,7 +25,7 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
     from yaoki.engine.proving import handed
 
     with opened(repo) as app:
-        found = app.store.task(app.control.find_task(task, run_name))
+        found = app.store.task(app.naming.task(task, run_name))
         ends = diff_ends(found)
         secrets = secret_values(os.environ, handed(app.store.run(found.run_id), found))
         text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)

@@ -46,7 +46,7 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
     if not phase:
         return _submit_run(file, repo, as_json=as_json)
     with opened(repo) as app:
-        run = app.control.find_run(run_name)
+        run = app.naming.run(run_name)
         app.closing.expire(run.id)
         answer = _answer(app, run, file)
         made = app.growth.fill(run, phase, answer.specs)
@@ -74,7 +74,7 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
 def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
     """Add the tasks of FILE to a run; some may replace failed ones."""
     with opened(repo) as app:
-        run = app.control.find_run(run_name)
+        run = app.naming.run(run_name)
         answer = _answer(app, run, file)
         made = app.growth.extend(run, answer.specs, answer.replaces)
         words = f"revision {made.revision}, {count(len(made.tasks), 'task')} added"
@@ -97,7 +97,7 @@ def add_retry_task(
     from yaoki.mcp.secrets import confided
 
     with opened(repo) as app:
-        task = app.store.task(app.control.find_task(retry_of, run_name))
+        task = app.store.task(app.naming.task(retry_of, run_name))
         run = app.store.run(task.run_id)
         told = mask_values(" ".join(goal), confided(app, os.environ))
         made = app.growth.add_retry(task, told)
@@ -112,7 +112,7 @@ def add_retry_task(
 def complete(run_name: str, as_json: bool, repo: Path) -> int:
     """Say that a run is complete; refused with the list while anything required is open."""
     with opened(repo) as app:
-        run = app.control.find_run(run_name)
+        run = app.naming.run(run_name)
         app.growth.complete(run)
         app.closing.rests(run.id)
         view = look(app, app.store.run(run.id))

@@ -49,7 +49,7 @@ def logs(
     from yaoki.app.looking import BYTES_SHOWN, log_file, log_tail
 
     with opened(repo) as app:
-        found = app.store.task(app.control.find_task(task, run_name))
+        found = app.store.task(app.naming.task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:
             raise _never(found, attempt)

@@ -30,7 +30,7 @@ def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, re
     """Move the base branch to the work of RUN; never with conflicts, never in a checkout."""
     with opened(repo) as app:
         refuse_agents(app)
-        found = app.control.find_run(run)
+        found = app.naming.run(run)
         made = app.control.merge(found, into=into, force_ref=force_ref, partial=partial)
         if as_json:
             told = {"branch": made.branch, "commit": made.commit, "how": made.how}
@@ -53,7 +53,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
 
     with opened(repo) as app:
         refuse_agents(app)
-        undone = asking.undo(app, app.control.find_task(task, run_name), cascade=cascade)
+        undone = asking.undo(app, app.naming.task(task, run_name), cascade=cascade)
         told = asking.undone(undone)
         if as_json:
             document(told)

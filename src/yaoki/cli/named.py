@@ -23,15 +23,15 @@ class Named:
 def named(app: App, text: str, run_name: str = "") -> Named:
     """A whole run id, else a task, else the beginning of a run id; nothing: the newest run."""
     if not text:
-        return Named(app.control.find_run(run_name))
+        return Named(app.naming.run(run_name))
     runs = {run.id: run for run in app.store.runs()}
     if (whole := runs.get(text.removeprefix("yaoki/"))) is not None:  # type: ignore[call-overload]
         return Named(whole)
     try:
-        task = app.store.task(app.control.find_task(text, run_name))
+        task = app.store.task(app.naming.task(text, run_name))
     except Unknown as no_task:
         try:
-            return Named(app.control.find_run(text))
+            return Named(app.naming.run(text))
         except Unknown:
             raise no_task from None
     return Named(runs[task.run_id], task.id)

@@ -67,7 +67,7 @@ def report(
     from yaoki.app.reporting import made_report, rendered
 
     with opened(repo) as app:
-        made = made_report(app, app.control.find_run(run))
+        made = made_report(app, app.naming.run(run))
     if receipt is not None:
         _write_receipt(made, receipt)
     if receipt is not None and not (form or output or as_json):

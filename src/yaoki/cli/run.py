@@ -131,7 +131,7 @@ def resume(
     """Go on with RUN where it stands; the newest unless named."""
     with opened(repo, patient=True) as app:
         refuse_agents(app)
-        found = app.control.find_run(run)
+        found = app.naming.run(run)
         return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 
 
@@ -212,7 +212,7 @@ def _approved(app: App, run: Run) -> bool:
 def watch(run: str, once: bool, repo: Path) -> int:
     """Follow RUN until it rests; the newest unless named."""
     with opened(repo) as app:
-        found = app.control.find_run(run)
+        found = app.naming.run(run)
         view = look(app, found)
         if not once:
             after = app.store.cursor()

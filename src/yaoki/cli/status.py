@@ -47,7 +47,7 @@ def status(
             return _list(app, as_json=as_json)
         # A remote is not asked for what its workers tell anyway.
         near = not app.settings.workspace.remote
-        view = look(app, app.control.find_run(run), branch=near)
+        view = look(app, app.naming.run(run), branch=near)
         if as_json:
             document(status_document(view))
         else:

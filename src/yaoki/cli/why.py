@@ -28,7 +28,7 @@ TRIES_SHOWN = 20
 def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
     """Explain where TASK stands: the newest decision, its rule, its numbers, its history."""
     with opened(repo) as app:
-        held = explained(app, app.control.find_task(task, run_name))
+        held = explained(app, app.naming.task(task, run_name))
         if as_json:
             document(explanation_document(held))
         else:

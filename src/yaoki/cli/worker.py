@@ -111,7 +111,7 @@ def _serve(
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
     _reach(app, tell)
-    run = app.control.find_run(run_name).id if run_name else ""
+    run = app.naming.run(run_name).id if run_name else ""
     words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""
     serving = f"worker: serving {run or 'every open run'} with {slots} slots{words}"
 

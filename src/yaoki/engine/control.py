@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,10 +18,9 @@ from yaoki.engine.merging import Merging
 from yaoki.engine.status import status_of
 from yaoki.engine.submitting import Submission, Submitting
 from yaoki.engine.undo_wish import UndoWish
-from yaoki.errors import NotNow, RemoteAway, Unknown
+from yaoki.errors import NotNow, RemoteAway
 from yaoki.ports import Clock, Merged, Store, Workspace
 
-TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 WORDS_MAX = 8_000
 
 
@@ -56,38 +53,6 @@ class Control:
         self._dead = dead
         self._settle = settle
         self._mask = mask
-        self._archived = archived
-
-    # -------------------------------------------------------------- finding
-
-    def find_run(self, text: str = "") -> Run:
-        """By id or its beginning; the newest when nothing is named."""
-        runs = self._store.runs()
-        gone = self._archived(text)
-        if not runs and not gone:
-            raise Unknown("there is no run here yet", hint="yaoki run PLAN")
-        if not text:
-            return runs[-1]
-        found = [run for run in runs if run.id == text or run.branch == text]
-        found = found or [run for run in runs if run.id.startswith(text)]
-        if len(found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise Unknown(f"{what} named {text!r}", hint=gone or "yaoki status --all")
-        return found[0]
-
-    def find_task(self, text: str, run: str = "") -> TaskId:
-        """By id, or by number or name in the named or newest run."""
-        if gone := self._archived(text):
-            raise Unknown(f"there is no {text!r} here any more", hint=gone)
-        if TASK_ID.fullmatch(text):
-            return self._store.task(text).id
-        rows = self._store.rows(self.find_run(run).id)
-        found = [row for row in rows if row.name == text or str(row.n) == text]
-        if found:
-            return found[0].id
-        near = difflib.get_close_matches(text, [row.name for row in rows], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "yaoki status"
-        raise Unknown(f"there is no task {text!r} in this run", hint=hint)
 
     # -------------------------------------------------------------- submit
 

@@ -56,9 +56,9 @@ class Desk:
         """The caller's own run, whatever is newer; a foreign one is refused."""
         caller = self.caller
         if caller is None:
-            return app.control.find_run(named or self.environ.get("YAOKI_RUN", ""))
+            return app.naming.run(named or self.environ.get("YAOKI_RUN", ""))
         own = app.store.run(app.store.task(caller.task_id).run_id)
-        if named and app.control.find_run(named).id != own.id:
+        if named and app.naming.run(named).id != own.id:
             raise NotNow(f"{named} is not the run you work for", hint=f"leave it out, or {own.id}")
         return own
 

@@ -71,7 +71,7 @@ def status(desk: Desk, given: of.OfStatus) -> Document:
 def why(desk: Desk, given: of.OfWhy) -> Document:
     """Why a task stands where it stands: the newest decisions with their rule, and each attempt."""
     with desk.opened("why") as app:
-        task_id = app.control.find_task(given.task, desk.run(app, given.run).id)
+        task_id = app.naming.task(given.task, desk.run(app, given.run).id)
         document = explanation_document(explained(app, task_id))
     newest = {"decisions": document["decisions"][:TRIES_SHOWN]}
     return {**document, **newest, "attempts": document["attempts"][-TRIES_SHOWN:]}
@@ -117,7 +117,7 @@ def add_retry_task(desk: Desk, given: of.OfAddRetryTask) -> Document:
     """Put another task in the place of a failed one; whoever waited for it is revived."""
     with desk.opened("add_retry_task") as app:
         run = desk.run(app, given.run)
-        task = app.store.task(app.control.find_task(given.task, run.id))
+        task = app.store.task(app.naming.task(given.task, run.id))
         desk.run(app, task.run_id)
         goal = mask_values(given.goal, confided(app, desk.environ))
         return _grown(app, app.store.run(task.run_id), app.growth.add_retry(task, goal))

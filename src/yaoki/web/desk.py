@@ -132,13 +132,13 @@ class Desk:
         try:
             return self.app.store.run(named)
         except Unknown:
-            return self.app.control.find_run(named)
+            return self.app.naming.run(named)
 
     def task(self, named: str) -> Task:
         try:
             return self.app.store.task(named)
         except Unknown:
-            return self.app.store.task(self.app.control.find_task(named))
+            return self.app.store.task(self.app.naming.task(named))
 
     def view(self, run: str) -> RunView:
         """The run as it stands; looked at once however many ask, until somebody commits."""
