@@ -22,7 +22,7 @@ from yaoki.system import locked
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 SPARE = re.compile(r"spare-([0-9a-f]{8})-\d+")
-END_S_MAX = 10.0
+END_S_MAX = 3.0
 
 
 class Spares:
