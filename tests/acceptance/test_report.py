@@ -324,3 +324,38 @@ def test_what_a_clone_does_not_hold_is_never_green(place: Place) -> None:
         lines = {line["name"]: line["ok"] for line in done.document["lines"]}
         assert (done.code, lines["commits"], lines["trees"]) == (1, False, None)
     assert advice.out.splitlines()[-1] == "next: git fetch --unshallow"
+
+
+MOVES = f"git add -A && git {' '.join(WHO)} commit -qm mine && git update-ref refs/heads/main HEAD"
+
+
+@pytest.mark.spec("0.6", "14.2", "3.5")
+def test_what_was_noticed_and_what_changed_nothing_is_told_at_the_end(place: Place) -> None:
+    """An agent moves the user's branch, and another one leaves the files as they are."""
+    (place.repo / ".gitignore").write_text("*.py\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "ignore")
+    hidden = {"write": {"a.txt": "good\n", "hidden.py": "1\n"}}
+    acts = {"a": [[hidden, {"run": ["sh", "-c", MOVES]}]], "idle": [[{"say": "all done"}]]}
+    tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "idle", "needs": ["a"]}]
+
+    done = place.yaoki(
+        "run", place.plan(a_plan(acts, tasks, {"ok": {"shell": "test -f README"}})), "--quiet"
+    )
+    report = place.yaoki("report", "--format", "json").document
+    markdown = place.yaoki("report").out
+    page = place.yaoki("report", "--format", "html").out
+
+    assert done.code == 0, done.err
+    rows = {line.split()[0]: line for line in done.out.splitlines() if "attempt 1" in line}
+    assert "nothing to change: its checks passed as it was" in rows["idle"]
+    assert "nothing to change" not in rows["a"]
+    assert {one["name"] for one in report["noticed"]["listed"]} == {"a"}
+    told_ = [one["words"] for one in report["noticed"]["listed"]]
+    assert any("changed while the agent was at work: HEAD" in one for one in told_), told_
+    assert any("it will not land: hidden.py" in one for one in told_), told_
+    flat = " ".join(done.out.split())
+    for one in ("changed while the agent was at work: HEAD", "it will not land: hidden.py"):
+        assert one in flat
+        assert one in markdown
+        assert one in page

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from yaoki.app.facts import GitHere
 from yaoki.engine.branches import BRANCH, Guard, landed_on
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
-from yaoki.store import changes, totals
+from yaoki.store import changes, pages, totals
 from yaoki.system import holder_dead, machine_id
 from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
+from yaoki.views.noticed import NOTICED, Noticed, noticed
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -244,3 +245,15 @@ def weights(app: App, run: Run) -> list[Weight]:
     day = app.settings.budget.day
     with app.store.database.read() as link:
         return [weight for _, weight in totals.weights(link, run, day, app.clock.now())]
+
+
+def unchanged_in(app: App, run: Run) -> frozenset[str]:
+    """The tasks that were done before anybody worked on them, by their last proof."""
+    proofs = pages.onward(app.store.database, run_id=run.id, events=("QUALITY_JUDGMENT",), limit=ENTRIES_MAX)
+    last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
+    return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
+
+
+def warnings_of(app: App, run: Run) -> Noticed:
+    """What was noticed while the run went on, and nobody was asked about."""
+    return noticed(pages.onward(app.store.database, run_id=run.id, events=NOTICED, limit=ENTRIES_MAX))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from yaoki.app import App
 
 SHOWN = 30
+NOTICED_SHOWN = 5
+NOTHING = "nothing to change: its checks passed as it was"
 FORMATS = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -116,17 +118,30 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     say(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
     if run.paused:
         say(paint(f"  paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
-    _landed(view)
+    _landed(app, view)
     for task in view.asking[:SHOWN]:
         ask(app, task)
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
     for note in view.notes[:SHOWN]:
         say(f"  note: {_note(note, view)}")
+    _noticed(app, view)
     say(f"  all of it: yaoki report {run.id}")
     if view.part and not stopped:
         say(paint(f"  {view.part}", "yellow"))
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
+
+
+def _noticed(app: App, view: RunView) -> None:
+    """Warnings scroll by while agents work, and nobody is there."""
+    from yaoki.app.looking import warnings_of
+
+    found, names = list(warnings_of(app, view.run).listed.values()), names_of(view)
+    for one in found[:NOTICED_SHOWN]:
+        name = f"{line(names.get(one.task_id, one.task_id), NAME_CHARS)}: " if one.task_id else ""
+        say(paint(f"  noticed: {name}{line(one.words, QUESTION_CHARS)}", "yellow"))
+    if len(found) > NOTICED_SHOWN:
+        say(f"  … {len(found) - NOTICED_SHOWN} more of that kind stand in the report")
 
 
 def _note(note: TaskView, view: RunView) -> str:
@@ -141,12 +156,18 @@ def _note(note: TaskView, view: RunView) -> str:
     return f"group {line(group.name, NAME_CHARS)} {waits} {name}"
 
 
-def _landed(view: RunView) -> None:
+def _landed(app: App, view: RunView) -> None:
+    from yaoki.app.looking import unchanged_in
+
+    unchanged = unchanged_in(app, view.run)
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks = view.landed, len(view.planned)
     say(f"  {len(done)} of {count(tasks, 'task')} landed on {view.run.branch}")
     rows = [
-        (line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}")
+        (
+            *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),
+            NOTHING if t.row.id in unchanged else "",
+        )
         for t in done[:SHOWN]
     ]
     for text in columns(rows):

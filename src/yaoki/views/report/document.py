@@ -80,6 +80,7 @@ def report_document(given: Sources) -> Data:
         "flaky": flaky(view, fold, clean),
         "red_before": red_before(view, fold, clean),
         "decided": _decided(given),
+        "noticed": _noticed(given),
         "kept": kept_work(view, given.kept, given.branch.inside, clean),
         "warnings": [clean(words) for words in (*given.warnings, *_strange(given))],
         "tasks": tasks,
@@ -145,13 +146,32 @@ def _answer(row: Row, choice: str, held: Held) -> Data:
     return {"choice": choice, "command": command, "what": what}
 
 
+def _noticed(given: Sources) -> Data:
+    names, found = _names(given), given.fold.noticed
+    listed = [
+        {
+            "at": one.at.isoformat(),
+            "task": one.task_id or None,
+            "name": given.clean(names.get(one.task_id, one.task_id)) or None,
+            "words": given.clean(one.words)[:1000],
+            "times": one.times,
+        }
+        for one in found.listed.values()
+    ]
+    return {"listed": listed, "left_out": found.left_out}
+
+
+def _names(given: Sources) -> Mapping[str, str]:
+    return {task.row.id: task.row.name for task in given.view.tasks}
+
+
 def _decided(given: Sources) -> Data:
-    names = {task.row.id: task.row.name for task in given.view.tasks}
+    names = _names(given)
     listed = [
         {
             "at": one.at.isoformat(),
             "task": one.task_id,
-            "name": given.clean(names.get(one.task_id, one.task_id)),  # type: ignore[call-overload]
+            "name": given.clean(names.get(one.task_id, one.task_id)),
             "choice": one.choice,
             "check": given.clean(one.check) or None,
             "words": given.clean(one.words)[:500] or None,

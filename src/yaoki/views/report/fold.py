@@ -14,6 +14,7 @@ from yaoki.core.baseline import command_key
 from yaoki.core.model import Catalogue, CheckSpec
 from yaoki.core.wire import from_data
 from yaoki.ports import Entry
+from yaoki.views.noticed import Noticed
 from yaoki.views.report.tries import Told
 
 ANSWERS_KEPT = 200
@@ -56,6 +57,7 @@ class Fold:
     counted: Counter[str] = field(default_factory=Counter)
     answers: list[Answer] = field(default_factory=list)
     answers_left_out: int = 0
+    noticed: Noticed = field(default_factory=Noticed)
     last_at: datetime | None = None
     _plan: Any = field(default_factory=hashlib.sha256)
     _shared: dict[str, Known] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Fold:
                 self._answered(entry)
             case _:
                 pass  # of one task, or of no interest here
+        self.noticed.add(entry)
         if entry.event in COUNTED:
             self.counted[entry.event] += 1
         if entry.task_id:

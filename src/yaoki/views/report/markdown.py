@@ -50,6 +50,7 @@ def _lines(report: Data) -> Iterator[str]:
     yield ""
     yield from (f"> Warning: {safe(words)}\n" for words in report["warnings"][:SMALL_MAX])
     yield from _asking(report)
+    yield from _noticed(report)
     yield from _numbers(report)
     yield from _landed(report)
     yield from _others(report)
@@ -85,6 +86,22 @@ def _asking(report: Data) -> Iterator[str]:
         yield ""
     number = len(asking) + report["asking_left_out"]
     yield from _left(number, SMALL_MAX, f"questions: yaoki status {report['run']['run']}")
+
+
+def _noticed(report: Data) -> Iterator[str]:
+    """What nobody asks about, and everybody should know."""
+    listed = report["noticed"]["listed"]
+    if not listed:
+        return
+    yield "## Noticed"
+    yield ""
+    for one in listed[:SMALL_MAX]:
+        name = f"{safe(one['name'], 60)}: " if one["name"] else ""
+        times = f" ({count(one['times'], 'time')})" if one["times"] > 1 else ""
+        yield f"- {moment(one['at'])}, {name}{safe(one['words'], 600)}{times}"
+    yield ""
+    number = len(listed) + report["noticed"]["left_out"]
+    yield from _left(number, SMALL_MAX, "warnings: yaoki report --format json")
 
 
 def _numbers(report: Data) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from yaoki.views.report.charts import timeline
 from yaoki.views.report.markup import Html, tag
 from yaoki.views.report.page_asking import asking
-from yaoki.views.report.page_falls import decided, falls
+from yaoki.views.report.page_falls import decided, falls, noticed
 from yaoki.views.report.page_parts import SMALL_MAX
 from yaoki.views.report.page_proof import proofs
 from yaoki.views.report.page_tasks import conversations, kept, tasks
@@ -30,6 +30,7 @@ def page(report: Data) -> str:
         _numbers(report),
         [tag("p", "Warning: ", words, class_="note") for words in report["warnings"][:SMALL_MAX]],
         asking(report),
+        noticed(report),
         timeline(report),
         tasks(report),
         falls(report),

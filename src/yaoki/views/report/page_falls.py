@@ -42,6 +42,27 @@ def falls(report: Data) -> Html | None:
     return tag("section", heading, bars(causes), listed(lines[:SMALL_MAX]), more)
 
 
+def noticed(report: Data) -> Html | None:
+    listed_ = report["noticed"]["listed"]
+    if not listed_:
+        return None
+    lines = [
+        joined(
+            (
+                f"{moment(one['at'])}, ",
+                tag("b", text(one["name"], 60), ": ") if one["name"] else "",
+                text(one["words"], 600),
+                f" ({count(one['times'], 'time')})" if one["times"] > 1 else "",
+            )
+        )
+        for one in listed_[:SMALL_MAX]
+    ]
+    number = len(listed_) + report["noticed"]["left_out"]
+    more = left(number, SMALL_MAX, "warnings: yaoki report --format json")
+    heading = tag("h2", "Noticed", tag("small", "nobody asks about it, and you should know"))
+    return tag("section", heading, listed(lines), more)
+
+
 def decided(report: Data) -> Html | None:
     answers = report["decided"]["answers"]
     if not answers:
