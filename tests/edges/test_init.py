@@ -231,6 +231,17 @@ def test_parts_of_a_mixed_repository_are_found_where_they_stand() -> None:
 
 
 @pytest.mark.spec("12.3")
+def test_a_makefile_that_may_do_more_than_what_was_found_elsewhere_is_named() -> None:
+    makefile = "test:\n\tmake -C backend test\nlint:\n\ttrue\n"
+    apart = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
+    together = {"pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
+
+    assert [one.command for one in found(apart).passed_over] == ["make test"]
+    assert [one.command for one in found(together).passed_over] == []
+    assert "make-lint" in commands(apart)
+
+
+@pytest.mark.spec("12.3")
 def test_a_workspace_speaks_for_its_members_and_lends_them_its_manager() -> None:
     covered = {
         "package.json": package(workspaces=["packages/*"], scripts={"test": "x"}),

@@ -51,6 +51,9 @@ def new_run_id() -> str:
 class App(Gate):
     """One repository, and what can be done with its runs."""
 
+    # The run that this process carries, or is about to: nobody need ask who is at it.
+    carrying = ""
+
     @cached_property
     def control(self) -> Control:
         from yaoki.engine.control import Control

@@ -70,7 +70,7 @@ def seen(
         needs,
         resting=app.store.resting(run.id),
         questions=asked,
-        worker=at_work(rows, now) or _served(run, live),
+        worker=run.id == app.carrying or at_work(rows, now) or _served(run, live),
         limits={account.name: account.until for account in app.store.accounts()},
         lacks=lambda row: lacking(row, live, now, lambda holder: _keeps_s(app, holder)),
         spent=app.store.spent(run.id),
@@ -249,11 +249,15 @@ def weights(app: App, run: Run) -> list[Weight]:
 
 def unchanged_in(app: App, run: Run) -> frozenset[str]:
     """The tasks that were done before anybody worked on them, by their last proof."""
-    proofs = pages.onward(app.store.database, run_id=run.id, events=("QUALITY_JUDGMENT",), limit=ENTRIES_MAX)
+    proofs = _lines_of(app, run, ("QUALITY_JUDGMENT",))
     last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
     return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
 
 
 def warnings_of(app: App, run: Run) -> Noticed:
     """What was noticed while the run went on, and nobody was asked about."""
-    return noticed(pages.onward(app.store.database, run_id=run.id, events=NOTICED, limit=ENTRIES_MAX))
+    return noticed(_lines_of(app, run, NOTICED))
+
+
+def _lines_of(app: App, run: Run, events: Sequence[str]) -> list[Entry]:
+    return pages.onward(app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX)

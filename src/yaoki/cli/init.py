@@ -131,6 +131,7 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
         say(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
         for file, why in discovery.unread.items():
             say(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
+        _tell_passed_over(discovery)
     if limit is None:
         tried = [Tried(one, State.NOT_RUN) for one in discovery.checks]
         for one in () if quiet else tried:
@@ -141,6 +142,13 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
     if not quiet:
         _warn(tried)
     return Look(agents, discovery, tuple(tried))
+
+
+def _tell_passed_over(discovery: Discovery) -> None:
+    for one in discovery.passed_over:
+        there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
+        say(paint(f"  passed over: {line(one.command, 60)}, beside {line(there, 80)}", "yellow"))
+        say("    if it does more than these, add it to yaoki.toml as a check of its own")
 
 
 def _with(discovery: Discovery) -> str:
@@ -220,6 +228,7 @@ def _document(found: Look, place: Path, *, dry_run: bool) -> dict[str, Any]:
         "managers": list(found.discovery.managers),
         "left_out": found.discovery.left_out,
         "unread": [{"file": f, "why": why} for f, why in found.discovery.unread.items()],
+        "passed_over": [one.command for one in found.discovery.passed_over],
         "agents": agents,
     }
     return {**held, "text": found.text} if dry_run else held

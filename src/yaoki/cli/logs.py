@@ -66,6 +66,9 @@ def logs(
         _put(read(text))
         if follow:
             _follow(app, found, number, file, size, read)
+        elif not size:
+            # Beside the log, which may be going into a file.
+            click.echo(f"attempt {number} of {found.id} wrote nothing: {file}", err=True)
     return 0
 
 

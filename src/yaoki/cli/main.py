@@ -15,6 +15,7 @@ PIPE_CLOSED = 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # What an agent wrote must never break a screen that cannot show it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -30,6 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return event(given[2:])
     return _command(given)
+
+
+def _open_closed() -> None:
+    """Whoever closed our output wants none; the next file we open must not become it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def _print(text: str) -> int:
@@ -59,7 +68,11 @@ def _command(given: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
-        return _told(error, as_json=as_json, given=given)
+        code = _told(error, as_json=as_json, given=given)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_stdout()
     return code if isinstance(code, int) else 0
 
 

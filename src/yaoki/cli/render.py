@@ -19,6 +19,7 @@ from yaoki.cli.gone import ReaderGone
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
+from yaoki.errors import Fault
 from yaoki.ports import Entry
 from yaoki.views import OFF_BRANCH, RunView, TaskView, told, waiting_for
 
@@ -72,7 +73,9 @@ def say(text: str = "") -> None:
     except OSError as closed:
         # A pipe that nobody reads, or a terminal that was closed.
         if closed.errno not in {errno.EPIPE, errno.EIO}:
-            raise
+            raise Fault(
+                f"standard output cannot be written: {closed.strerror}", transient=True
+            ) from closed
         raise ReaderGone from closed
 
 

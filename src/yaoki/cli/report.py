@@ -91,11 +91,11 @@ def _form_of(output: Path | None) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    from yaoki.system import write_atomically
+    from yaoki.system import write_out
 
     if not file.parent.is_dir():
         raise NotNow(f"there is no folder {file.parent}", hint=f"mkdir -p {file.parent}")
-    write_atomically(file, text.encode())
+    write_out(file, text.encode())
 
 
 def _write_receipt(made: dict[str, Any], file: Path) -> None:

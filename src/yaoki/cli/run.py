@@ -178,6 +178,7 @@ def _served(app: App, run: Run, following: Following, *, slots: int, tags: tuple
         later = "agents at work finish first; interrupt again to stop now"
         following.note = "stopping now" if stop.now else later
 
+    app.carrying = run.id
     try:
         while True:
             with beside(following, app.clock):
@@ -188,6 +189,7 @@ def _served(app: App, run: Run, following: Following, *, slots: int, tags: tuple
             if following.answered == before or pool.stop.drain:
                 return pool
     finally:
+        app.carrying = ""
         following.close()
 
 

@@ -15,6 +15,7 @@ from yaoki.system.files import (
     plain_file,
     state_home,
     write_atomically,
+    write_out,
 )
 from yaoki.system.machine import (
     alive,
@@ -59,4 +60,5 @@ __all__ = [
     "run",
     "state_home",
     "write_atomically",
+    "write_out",
 ]

@@ -45,6 +45,17 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise cannot(f"write {path}", error) from error
 
 
+def write_out(path: Path, data: bytes) -> None:
+    """Where a person says: a link is followed, and a device or a pipe stays what it is."""
+    if not path.exists() or path.is_file():
+        return write_atomically(path.resolve(), data)
+    try:
+        with path.open("wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise cannot(f"write {path}", error) from error
+
+
 def _write_through(path: Path, data: bytes) -> None:
     with path.open("wb") as file:
         file.write(data)

@@ -54,12 +54,14 @@ class Discovery:
     """Everything that was found; `left_out` checks or folders were too many.
 
     `unread` are manifests that cannot be read, and why: what they would show is not found.
+    `passed_over` are commands of the kind that another folder has brought already.
     """
 
     checks: tuple[Found, ...]
     managers: tuple[str, ...]
     left_out: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
+    passed_over: tuple[Found, ...] = ()
 
 
 def find(tree: Tree) -> Discovery:
@@ -72,12 +74,21 @@ def find(tree: Tree) -> Discovery:
     found = [one for folder in held for one in _in_folder(folder, held, own)]
     brought = frozenset(f"kind:{one.kind}" for one in found)
     late = [language for language in languages() if language.last]
-    found += [one for folder in held for one in _in_folder(folder, held, late, brought)]
-    named = _named(found)
+    asked = [one for folder in held for one in _in_folder(folder, held, late, brought)]
+    every = [one for folder in held for one in _in_folder(folder, held, late)]
+    beside = _beside([one for one in every if one not in asked], found)
+    named = _named([*found, *asked])
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
     unread = {file: why for folder in held for file, why in folder.unread.items()}
-    return Discovery(tuple(named[:CHECKS_MAX]), tuple(managers), more + over, unread)
+    kept = tuple(named[:CHECKS_MAX])
+    return Discovery(kept, tuple(managers), more + over, unread, beside)
+
+
+def _beside(late: Iterable[Found], found: Iterable[Found]) -> tuple[Found, ...]:
+    """What its own folder has, it only repeats; what another one has may be less than it does."""
+    mine = {(one.folder, one.kind) for one in found}
+    return tuple(one for one in late if (one.folder, one.kind) not in mine)
 
 
 def _in_folder(

@@ -1,0 +1,70 @@
+"""Where output goes: closed, full, a device, a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, writes
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
+
+
+@pytest.fixture
+def done(place: Place) -> Place:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "true"}})
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
+    return place
+
+
+def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", line, "sh", sys.executable],
+        cwd=place.repo,
+        env=place.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_channels_are_no_failure(done: Place, closed: str) -> None:
+    ended = shell(done, f'"$1" -m yaoki status {closed}')
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    assert done.status()["status"] == "DONE", "no file of ours took their place"
+
+
+def test_an_output_that_cannot_be_written_is_named(done: Place) -> None:
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no /dev/full")
+
+    ended = shell(done, '"$1" -m yaoki status > /dev/full')
+
+    assert ended.returncode not in {0, 70}
+    assert "standard output cannot be written: No space left on device" in ended.stderr
+
+
+def test_a_report_goes_through_links_and_into_pipes(done: Place) -> None:
+    """Nothing but a plain file is ever replaced."""
+    link, real, pipe = (done.folder / name for name in ("link.md", "real.md", "pipe"))
+    real.write_text("old\n")
+    link.symlink_to(real)
+    os.mkfifo(pipe)
+
+    linked = done.yaoki("report", "-o", str(link))
+    piped = shell(done, f'cat {pipe} & "$1" -m yaoki report -o {pipe} --format markdown; wait')
+
+    assert linked.code == 0, linked.err
+    assert link.is_symlink()
+    assert real.read_text().startswith("# Run ")
+    assert "# Run " in piped.stdout, piped.stderr
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
