@@ -92,3 +92,13 @@ def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
     assert (found.kind, len(found.content)) == ("blob", 200_000)
     assert large is not None
     assert (large.size, large.content) == (200_000, b"")
+
+
+@pytest.mark.spec("0.6")
+def test_a_program_that_takes_no_more_holds_nobody_up() -> None:
+    """Stopped by somebody, and its pipe full."""
+    argv, limit = ["sleep", "60"], timedelta(seconds=0.2)
+    conversation = Conversation(argv, cwd=Path.cwd(), env=dict(os.environ), timeout=limit)
+
+    with pytest.raises(Fault, match="sleep gave no answer"):
+        conversation.ask(b"x" * 1_000_000, Answer.line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from yaoki.core.model import RunId
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return a_world(tmp_path)
+
+
+def _known(world: World, task_id: str) -> Path:
+    return next((world.root / ".index" / f"{task_id}.known").iterdir())
 
 
 @pytest.mark.spec("3.2", "6.1")
@@ -83,7 +89,7 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
 @pytest.mark.spec("0.2")
 def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
     begun = started(world, world.task())
-    known = next((world.root / ".index" / f"{begun.id}.known").iterdir())
+    known = _known(world, begun.id)
 
     known.write_bytes(b"no index")
     write(Path(begun.work.worktree), new__txt="1\n")
@@ -94,6 +100,24 @@ def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
 
     assert world.show(kept.head, "new.txt") == "1"
     assert world.show(again.head, "new.txt") == "2"
+
+
+@pytest.mark.spec("3.2", "6.1")
+def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
+    """An agent finds the file, and marks a file in it as never changing."""
+    begun = started(world, world.task())
+    at, known = Path(begun.work.worktree), _known(world, begun.id)
+
+    marked = at.parent / "marked"
+    shutil.copy2(known, marked)
+    env = {**os.environ, "GIT_INDEX_FILE": str(marked)}
+    words = ["git", "update-index", "--assume-unchanged", "a.txt"]
+    subprocess.run(words, cwd=at, env=env, check=True)
+    shutil.copy2(marked, known)
+    write(at, a__txt="hidden\n")
+    kept = world.workspace.keep(world.run, begun)
+
+    assert world.show(kept.head, "a.txt") == "hidden"
 
 
 def test_nothing_is_remembered_of_a_task_that_is_over(world: World) -> None:

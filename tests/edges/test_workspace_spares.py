@@ -139,6 +139,11 @@ def added(spare: Path) -> None:
     write(spare, x__log="ignored\n")
 
 
+def hidden(spare: Path) -> None:
+    git(spare, "update-index", "--skip-worktree", "a.txt")
+    write(spare, a__txt="hidden\n")
+
+
 def emptied(spare: Path) -> None:
     for file in spare.iterdir():
         file.unlink() if file.is_file() else None
@@ -149,7 +154,7 @@ def gone(spare: Path) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-@pytest.mark.parametrize("harm", [rewritten, added, emptied, gone])
+@pytest.mark.parametrize("harm", [rewritten, added, hidden, emptied, gone])
 def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
     world: World, harm: Callable[[Path], None]
 ) -> None:

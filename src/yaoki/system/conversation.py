@@ -97,8 +97,7 @@ class Conversation:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(line + b"\n")
-            process.stdin.flush()
+            _give(process.stdin.fileno(), line + b"\n", self._timeout)
             return read(Answer(process.stdout.fileno(), self._timeout))
         except BaseException:
             # Half an answer may be left: the next question must not be given it.
@@ -114,10 +113,13 @@ class Conversation:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                bufsize=0,
                 start_new_session=True,
             )
         except OSError as error:
             raise not_started(self._argv[0], self._cwd, error) from error
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
         self._process = process
         weakref.finalize(self, _end, process)
         return process
@@ -126,6 +128,18 @@ class Conversation:
         process, self._process = self._process, None
         if process is not None:
             _end(process)
+
+
+def _give(descriptor: int, question: bytes, timeout: timedelta) -> None:
+    """A program that was stopped takes nothing more once its pipe is full."""
+    until, poll = time.monotonic() + timeout.total_seconds(), select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    while question:
+        left = until - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise _Ended
+        with suppress(BlockingIOError):
+            question = question[os.write(descriptor, question) :]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from yaoki.errors import GitFailed, WorkspaceError
@@ -63,6 +64,7 @@ class Content:
 
     def __init__(self, git: Git, scratch: Path) -> None:
         self._git, self._scratch = git, scratch
+        self._remembered: dict[str, bytes] = {}
         self.count = lru_cache(maxsize=64)(self._count)
 
     @contextmanager
@@ -72,12 +74,20 @@ class Content:
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=parent))
         try:
-            for known in self._known(name).glob("*.index"):
-                _copy(known, folder / "index")
-                (folder / "of").write_text(known.stem, encoding="ascii")
+            if not inside:
+                self._begin(name, folder)
             yield folder / "index"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _begin(self, name: str, folder: Path) -> None:
+        """Only with what we wrote ourselves in this life: an agent may reach the file."""
+        for known in self._known(name).glob("*.index"):
+            _copy(known, folder / "index")
+            if _digest(folder / "index", known.stem) == self._remembered.get(name):
+                (folder / "of").write_text(known.stem, encoding="ascii")
+            else:
+                (folder / "index").unlink()
 
     def remember(self, name: str, index: Path, commit: str) -> None:
         """Files that stand as this index of the commit saw them need not be read again.
@@ -91,6 +101,7 @@ class Content:
         folder.mkdir(parents=True)
         with suppress(FileNotFoundError):
             _copy(index, folder / "new")
+            self._remembered[name] = _digest(folder / "new", commit)
             (folder / "new").replace(folder / f"{commit}.index")
 
     def _known(self, name: str) -> Path:
@@ -98,6 +109,7 @@ class Content:
 
     def forget(self, name: str) -> None:
         """Remove what killed processes left for this name."""
+        self._remembered.pop(name, None)
         for folder in self._scratch.glob(f"{name}.*"):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -216,6 +228,12 @@ class Content:
 def _copy(index: Path, to: Path) -> None:
     """With its time: git trusts files that are older than its index."""
     shutil.copy2(index, to)
+
+
+def _digest(index: Path, commit: str) -> bytes:
+    """With its time, by which git tells which files to trust."""
+    facts = f"{commit} {index.stat().st_mtime_ns}\n".encode()
+    return sha256(facts + index.read_bytes()).digest()
 
 
 def raw_between(git: Git, old: str, new: str) -> bytes:

@@ -34,7 +34,7 @@ class Spares:
         self._owner, self._numbers = uuid4().hex[:8], count(1)
         self._turn, self._making = threading.Lock(), threading.Lock()
         self._held: int | None = None
-        self._ready: list[str] = []
+        self._ready: dict[str, bytes] = {}
         self.worth = False
 
     def made(self, task_id: str, commit: str) -> Worktree:
@@ -48,11 +48,11 @@ class Spares:
     def _handed(self, task_id: str, commit: str) -> Worktree | None:
         """Whatever is wrong with a spare one, it is thrown away: a new one tells what it is."""
         with self._turn:
-            name = self._ready.pop() if self._ready else ""
+            name, seal = self._ready.popitem() if self._ready else ("", b"")
         if not name:
             return None
         try:
-            return self._worktrees.hand_over(name, task_id, commit)
+            return self._worktrees.hand_over(name, task_id, commit, seal)
         except (WorkspaceError, OSError):
             with suppress(WorkspaceError, OSError):  # found again when we end
                 self._worktrees.remove(name)
@@ -66,7 +66,7 @@ class Spares:
                 name = f"spare-{self._owner}-{next(self._numbers)}"
                 self._worktrees.aside(name, commit)
                 with self._turn:
-                    self._ready.append(name)
+                    self._ready[name] = self._worktrees.find(name).seal()
 
     def drop(self) -> None:
         """Before we end: all of ours.  One that is still being made is waited for, a little; if it

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -62,6 +63,11 @@ class Worktree:
         """git itself marks a worktree it has not finished making: no agent has been in it."""
         locked = self.admin / "locked" if self.admin else None
         return bool(locked and locked.is_file() and locked.read_bytes().strip() == BEGUN)
+
+    def seal(self) -> bytes:
+        """Changes with whatever git holds about it: marks in the index, settings of its own."""
+        entries = sorted(self.admin.rglob("*")) if self.admin else []
+        return sha256(b"".join(b"%b\0%b\0" % (os.fsencode(e), _held(e)) for e in entries)).digest()
 
     def finish(self) -> None:
         assert self.admin
@@ -168,12 +174,16 @@ class Worktrees:
         found.finish()
         return found
 
-    def hand_over(self, name: str, task_id: str, commit: str) -> Worktree:
-        """A worktree of ours that nobody has worked in becomes the task's, at `commit`."""
+    def hand_over(self, name: str, task_id: str, commit: str, seal: bytes) -> Worktree:
+        """A worktree of ours that nobody has worked in becomes the task's, at `commit`.
+
+        `seal`: what git knew of it when it was made.
+        """
         path = self._root / part(task_id)
         with self._alone():
             found = self.find(name)
-            if not found.usable or not found.admin or os.path.lexists(path):
+            usable = found.usable and found.seal() == seal and not os.path.lexists(path)
+            if not found.admin or not usable:
                 raise GitFailed(f"{name} cannot become the worktree of {task_id}")
             self._refs.undo_link(task_ref(task_id))
             _rename(found.path, path, found.admin)
@@ -308,6 +318,11 @@ def _place(note: Path) -> Path | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return Path(os.path.normpath(note.parent / said))
+
+
+def _held(entry: Path) -> bytes:
+    plain = entry.is_file() and not entry.is_symlink()
+    return sha256(entry.read_bytes()).digest() if plain else b""
 
 
 def _rename(old: Path, new: Path, admin: Path) -> None:

@@ -35,7 +35,7 @@ PATTERNS: Mapping[str, str] = {
 }
 REASONS: Mapping[str, str] = {
     "MAX_RETRIES": "its tries are used up",
-    "MAX_RETRIES_INTEGRATION": "it does not fit the other work",
+    "MAX_RETRIES_INTEGRATION": "its tries are used up, and so is the one from the newest work",
     "CONFLICT": "in conflict with other work",
     "SYSTEM_ERROR_TRANSIENT": "a passing error does not pass",
     "SYSTEM_ERROR_PERMANENT": "something is missing or forbidden",
