@@ -41,7 +41,8 @@ _ERROR_LINE = re.compile(
         |\w{0,20}GoogleGenerativeAI)
       \w{0,30}(?:Error|Exception)\b
     | http(?:/[\d.]{1,3})?\s\d{3}\b
-    | \d{3}\s(?:too\smany\srequests|unauthorized|forbidden|service\sunavailable|bad\sgateway)
+    | \d{3}\s(?:too\smany\srequests|unauthorized|forbidden|service\sunavailable|bad\sgateway
+        |rate[\s_-]?limit|overloaded)
     | curl:\s\(\d
     | ssh:\s
     | bwrap:\s
