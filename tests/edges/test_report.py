@@ -194,9 +194,9 @@ def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
     made, _ = report_of(rows, entries, a_line(0), now=NOW + timedelta(seconds=100))
 
     assert made["time"]["waiting"] == {"turn_s": 10.0, "retry_s": 20.0, "person_s": 60.0}
-    assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (40.0, None)
-    assert "| time so far, to the last thing that happened | 40 s |" in markdown(made)
-    assert "so far, to the last thing that happened" in page(made)
+    assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (100.0, None)
+    assert "| time so far | 1 min 40 s |" in markdown(made)
+    assert "so far" in page(made)
     assert "from start to end" not in markdown(made) + page(made)
     assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
 

@@ -60,11 +60,10 @@ def _spent(fold: Fold) -> Data:
 
 def times(run: Run, fold: Fold, now: datetime) -> Data:
     """Wall time is of the run; the others are added up over tasks that ran side by side."""
-    end = run.summed_at or fold.last_at or run.created_at
+    end = run.summed_at or max(now, fold.last_at or now)
     waited: Counter[str] = Counter()
     for told in fold.tasks.values():
-        # Nobody else's clock stops while a person is asked.
-        told.turn_to(told.waits, now if told.waits == PERSON else end)
+        told.turn_to(told.waits, end)
         waited.update(told.waited)
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),

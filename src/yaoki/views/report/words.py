@@ -12,7 +12,7 @@ from yaoki.core.display import one_line, plain
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
 # Of a run that has not ended.
-SO_FAR = "so far, to the last thing that happened"
+SO_FAR = "so far"
 
 
 def text(value: object, limit: int = 300) -> str:
@@ -97,7 +97,8 @@ def _how(numbers: Data) -> str:
     if waived and waived >= numbers["done"]:
         return "with checks that a person waived"
     but = f", but for {waived:,} with checks that a person waived" if waived else ""
-    return f"each proven by its checks{but}"
+    each = "" if numbers["done"] == 1 else "each "
+    return f"{each}proven by its checks{but}"
 
 
 def _how_far(numbers: Data) -> str:
