@@ -155,7 +155,7 @@ def test_without_the_library_the_extra_is_named(place: Place) -> None:
 
     assert code == 1
     assert "the library apprise cannot be used: No module named apprise" in told
-    assert "pip install 'yaoki[apprise]'" in told
+    assert "python -m pip install 'apprise>=2.2,<3'" in told
 
 
 # ------------------------------------------------------------------ the guide's receiver

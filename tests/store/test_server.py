@@ -126,7 +126,7 @@ def test_a_missing_driver_is_said_with_the_remedy() -> None:
     ).stdout
 
     assert "needs a driver" in said
-    assert said.strip().endswith("| pip install 'yaoki[postgres]'")
+    assert said.strip().endswith(f"| {sys.executable} -m pip install 'psycopg[binary]>=3.3.8,<4'")
 
 
 # ------------------------------------------------------------------ the clock

@@ -21,11 +21,12 @@ from yaoki.notify.message import sendable, tail
 from yaoki.notify.programs import Program
 from yaoki.notify.run_apprise import BAD_ADDRESS, MISSING
 from yaoki.ports import Notice
+from yaoki.system import pip_install
 
 RUNNER = Path(__file__).with_name("run_apprise.py")
 NETWORK = ("PYTHONPATH", "*_proxy", "*_PROXY", "SSL_CERT_*", "REQUESTS_CA_BUNDLE")
 NEVER = frozenset({MISSING, BAD_ADDRESS})
-HINTS = {MISSING: "pip install 'yaoki[apprise]'"}
+HINTS = {MISSING: pip_install("apprise>=2.2,<3")}
 
 
 class ServicesChannel:

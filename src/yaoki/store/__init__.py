@@ -15,6 +15,7 @@ from yaoki.store.repair import mend
 from yaoki.store.sql import SqlStore
 from yaoki.store.sqlite import SqliteDatabase
 from yaoki.store.witness import Witness
+from yaoki.system import pip_install
 
 if TYPE_CHECKING:
     from yaoki.store.postgres import PostgresDatabase
@@ -64,7 +65,7 @@ def _postgres() -> type[PostgresDatabase]:
     except ImportError as missing:
         raise StoreError(
             f"a store on a PostgreSQL server needs a driver, and there is none: {missing}",
-            hint="pip install 'yaoki[postgres]'",
+            hint=pip_install("psycopg[binary]>=3.3.8,<4"),
         ) from missing
     return PostgresDatabase
 

@@ -25,6 +25,7 @@ from yaoki.system.machine import (
     holder_name,
     machine_id,
     node,
+    pip_install,
 )
 from yaoki.system.processes import ShimProcesses
 from yaoki.system.ranges import PortFiles
@@ -55,6 +56,7 @@ __all__ = [
     "machine_id",
     "memory_free",
     "node",
+    "pip_install",
     "plain_bytes",
     "plain_file",
     "run",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
+import sys
 import uuid
 from pathlib import Path
 
@@ -14,6 +16,11 @@ MACHINE_FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 PID_SPACE = Path("/proc/self/ns/pid")
 PROC = Path("/proc/self").exists()
+
+
+def pip_install(package: str) -> str:
+    """The command for the environment that yaoki is in, whichever `pip` is on the PATH."""
+    return f"{shlex.quote(sys.executable)} -m pip install '{package}'"
 
 
 def machine_id() -> str:

@@ -227,8 +227,8 @@ def _next(
             go = "" if run.paused.startswith("branch") else " go"
             return f"yaoki answer {run.id}{go}"
         case Status.CANCELLED:
-            landed = any(view.row.landed for view in tasks)
-            if not landed:
+            done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))
+            if not any(view.row.landed for view in done):
                 return "yaoki recover"
             if run.merged:
                 return f"git log {run.merged}"
