@@ -79,6 +79,8 @@ def test_a_person_takes_over_and_is_checked_like_anybody(place: Place) -> None:
     assert why["attempts"][1]["agent"] == "person"
     assert why["proven"] == {"base": "PASSED"}
     assert place.show(stands["run_branch"], "base.txt") == "good"
+    numbers = place.yaoki("report", "--json").document["numbers"]
+    assert numbers["agent_runs"] == numbers["attempts"] - 1, "a person is no agent"
 
 
 @pytest.mark.spec("10.4", "0.6")

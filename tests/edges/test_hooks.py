@@ -197,6 +197,15 @@ def test_the_checks_of_a_phase_are_frozen_when_it_begins(place: Hooked) -> None:
     assert place.stop()["decision"] == "block"
 
 
+@pytest.mark.spec("12.6", "14.1")
+def test_a_check_that_the_settings_do_not_have_is_refused_by_name(place: Hooked) -> None:
+    refused = place.yaoki("hook", "begin", "--phase", "p", "--check", "no-such")
+
+    assert refused.code == 6
+    assert "the settings have no check 'no-such'" in refused.err
+    assert "those there are: good" in refused.err
+
+
 @pytest.mark.spec("12.6", "2.5")
 def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> None:
     task = {"id": "one", "goal": "Do.", "checks": ["mine"], "max_iterations": 1}

@@ -16,6 +16,7 @@ from yaoki.core.model import CONTENT, CheckSpec, Failure, Finding, Outcome, Verd
 from yaoki.core.prompt import BUDGETS, clip_bytes, what_failed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.wire import from_data
+from yaoki.errors import Unknown
 from yaoki.hooks.state import Phase, Unproven
 from yaoki.hooks.tree import Tree, differences, look_at
 
@@ -73,6 +74,12 @@ def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...
     """The checks of the settings as any plan would get them; `PlanInvalid` if they are unsound."""
     from yaoki.plan import parse_plan
 
+    if unknown := [name for name in names if name not in app.settings.checks]:
+        known = ", ".join(app.settings.checks) or "none"
+        raise Unknown(
+            f"the settings have no check {unknown[0]!r}",
+            hint=f"those there are: {known}; yaoki config show",
+        )
     if not app.settings.checks:
         return ()
     task = {**TASK, **({"checks": list(names)} if names else {})}

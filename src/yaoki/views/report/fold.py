@@ -12,6 +12,7 @@ from typing import Any
 
 from yaoki.core.baseline import command_key
 from yaoki.core.model import Catalogue, CheckSpec
+from yaoki.core.rules import PERSON
 from yaoki.core.wire import from_data
 from yaoki.ports import Entry
 from yaoki.views.noticed import Noticed
@@ -61,6 +62,8 @@ class Fold:
     last_at: datetime | None = None
     _plan: Any = field(default_factory=hashlib.sha256)
     _shared: dict[str, Known] = field(default_factory=dict)
+    # Tasks that a person works on: what ends there next is no agent.
+    _persons: set[str] = field(default_factory=set)
 
     def add(self, entry: Entry) -> None:
         self.last_at = entry.at
@@ -70,6 +73,10 @@ class Fold:
                 self._digest({k: run.get(k) for k in ("goal", "done_when", "catalogue")})
             case "TASK_SUBMITTED":
                 self._submitted(entry)
+            case "ATTEMPT_STARTED" if entry.data.get("agent") == PERSON:
+                self._persons.add(entry.task_id)
+            case "AGENT_FINISHED" if entry.task_id in self._persons:
+                self._persons.discard(entry.task_id)
             case "AGENT_FINISHED":
                 self._spent(entry.data["exit"])
             case "ESCALATION_ANSWERED":

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.core.model import DONE_WHEN
+from yaoki.core.rules import PERSON
 from yaoki.views.report import plainly
 from yaoki.views.report.markup import Html, joined, tag
 from yaoki.views.report.page_parts import SMALL_MAX, left, table
@@ -40,12 +41,12 @@ def tasks(report: Data) -> Html:
     return tag(
         "section",
         tag("h2", "Tasks", tag("small", "those that need you first")),
-        table(heads, [_row(task, names, priced=priced) for task in ranked]),
+        table(heads, [_row(task, _story(task, names), priced=priced) for task in ranked]),
         left(len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"),
     )
 
 
-def _row(task: Data, names: Mapping[str, str], *, priced: bool) -> Html:
+def _row(task: Data, story: object, *, priced: bool) -> Html:
     word, tone = STATES[task["state"]]
     if task["state"] == "DONE" and not task["landed"]:
         word, tone = "… in its group", "wait"
@@ -65,7 +66,7 @@ def _row(task: Data, names: Mapping[str, str], *, priced: bool) -> Html:
         tag("td", duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"),
         tag("td", cost, class_="n", data_name="cost") if priced else None,
         tag("td", tag("code", proof["commit"][:10]) if proof else "–", data_name="commit"),
-        tag("td", _story(task, names), class_="why"),
+        tag("td", story, class_="why"),
     )
 
 
@@ -88,7 +89,8 @@ def _story(task: Data, names: Mapping[str, str]) -> object:
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
         return "nothing to change: its checks pass" if task["kind"] == "change" else "checked"
     if not fell and task["landed"]:
-        return "at the first attempt"
+        by = {one["agent"] for one in task["attempts"] if one["landed"]}
+        return "finished by a person" if by == {PERSON} else "at the first attempt"
     return joined(tag("div", text(_fell(one), 200)) for one in fell[-3:])
 
 
