@@ -173,7 +173,9 @@ def uv() -> None:
         import venv
     except ImportError:
         stop("this Python cannot make environments; on Debian or Ubuntu: apt install python3-venv")
-    venv.create(VENV, with_pip=True, clear=True, symlinks=True)
+    # An environment that works is added to, never emptied: somebody may be using it right now.
+    works = (BIN / "python").exists() and subprocess.call([str(BIN / "python"), "-c", ""]) == 0
+    venv.create(VENV, with_pip=True, clear=not works, symlinks=True)
     pip = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps")
     call("python", *pip, f"uv=={UV_VERSION}")
 
