@@ -109,6 +109,8 @@ def test_what_succeeded_lands_without_what_failed_twice(place: Place) -> None:
 
     assert done.code == 0, done.out + done.err
     assert recovery(place) == ["RETRY_FAILED_ONLY", "PARTIAL_COMMIT"]
+    verdict = place.yaoki("report", "--json").document["verdict"]
+    assert "1 part of a group failed and was left out" in verdict
     assert files(place, place.status()["run_branch"]) == {"a.txt", "c.txt", "after.txt"}
     assert place.task("b")["state"] == "CANCELLED"
 

@@ -311,6 +311,12 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
             " The whole was then proven once more.",
         ),
         (
+            "DONE",
+            {"done": 2, "cancelled": 1, "dropped": 1},
+            "The run is done: 2 of 3 tasks are done, each proven by its checks;"
+            " 1 part of a group failed and was left out.",
+        ),
+        (
             "ESCALATED",
             {"done": 1, "asking": 1, "blocked": 1},
             "The run needs you: 1 of 3 tasks is done and proven, 1 waits for your answer"
@@ -368,7 +374,7 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
 def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
     status: str, numbers: dict[str, int], words: str
 ) -> None:
-    names = ("asking", "blocked", "cancelled", "lost", "open", "whole_proven", "waived")
+    names = ("asking", "blocked", "cancelled", "dropped", "lost", "open", "whole_proven", "waived")
     none = dict.fromkeys(names, 0)
 
     assert verdict(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words

@@ -32,6 +32,7 @@ def numbers(view: RunView, fold: Fold, landed: frozenset[str]) -> Data:
         "asking": len(view.asking),
         "blocked": blocked,
         "cancelled": states[State.CANCELLED],
+        "dropped": _dropped(view),
         "open": states[State.WAITING] + states[State.ACTIVE] - blocked,
         "replaced": sum(t.row.state is State.REPLACED for t in view.tasks),
         # Of a run that was cut short, or had work taken back since, the last proof says nothing.
@@ -44,6 +45,13 @@ def numbers(view: RunView, fold: Fold, landed: frozenset[str]) -> Data:
         "taken_back": fold.counted["TASK_UNLANDED"] + fold.counted["TASK_UNDONE"],
         **_spent(fold),
     }
+
+
+def _dropped(view: RunView) -> int:
+    """Parts that failed, and without which their group landed."""
+    groups = {t.row.id for t in view.tasks if t.row.kind == "group" and t.row.landed}
+    parts = (t.row for t in view.planned if t.row.parent in groups)
+    return sum(row.state is State.CANCELLED for row in parts)
 
 
 def _spent(fold: Fold) -> Data:

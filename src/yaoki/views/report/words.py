@@ -81,8 +81,10 @@ def verdict(status: str, numbers: Data, paused: str) -> str:
         gone = f"what landed of {count(lost, 'task')} is not on its branch any more"
         return f"The run had ended, but {gone}: {so_far}."
     if status == "DONE":
-        whole = _all(done) if done == tasks else f"{_of(done, tasks)} done, all that had to be"
-        return f"The run is done: {whole}, {_how(numbers)}.{_proven(numbers)}"
+        without = _without(numbers["dropped"])
+        enough = "" if without else ", all that had to be"
+        whole = _all(done) if done == tasks else f"{_of(done, tasks)} done{enough}"
+        return f"The run is done: {whole}, {_how(numbers)}{without}.{_proven(numbers)}"
     if status == "PAUSED":
         return f"The run is paused ({text(paused, 160)}): {so_far}{_rest(numbers)}."
     if status == "CANCELLED":
@@ -90,6 +92,12 @@ def verdict(status: str, numbers: Data, paused: str) -> str:
     if status == "ACTIVE":
         return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
     return f"The run needs you: {so_far}{_rest(numbers)}."
+
+
+def _without(dropped: int) -> str:
+    """A group may land without the parts that failed; nobody should have to find that out."""
+    parts = count(dropped, "part of a group failed and was", "parts of groups failed and were")
+    return f"; {parts} left out" if dropped else ""
 
 
 def _how(numbers: Data) -> str:
