@@ -27,6 +27,8 @@ WEAKER = {
     "pytest xfail": [change("test_a.py", ONE, "@pytest.mark.xfail\n" + ONE)],
     "unittest skip": [change("tests/t.py", "x\n", "@unittest.skip('later')\nx\n")],
     "jest skip": [change("a.test.js", "it('a', f)\n", "it.skip('a', f)\n")],
+    "node skip": [change("a.test.js", "test('a', f)\n", "test('a', { skip: true }, f)\n")],
+    "node alias": [change("a.test.js", "t('a', f)\n", "t.skip('a', f)\n")],
     "jest only": [change("a.test.js", "it('a', f)\n", "it.only('a', f)\n")],
     "go skip": [
         change("a_test.go", "func TestA(t *T) {\n}\n", "func TestA(t *T) {\n\tt.Skip()\n}\n")

@@ -389,6 +389,13 @@ def test_files_hidden_from_git_status_are_kept(world: World) -> None:
     assert kept.changed == ("a.txt", "b.txt")
 
 
+def test_a_worktree_that_its_agent_removed_is_told(world: World) -> None:
+    kept, _ = kept_after(world, shutil.rmtree)
+
+    assert kept.changed == ()
+    assert [words for words in kept.warnings if "its worktree was gone" in words]
+
+
 def test_everything_deleted_is_seen_as_such(world: World) -> None:
     def agent(at: Path) -> None:
         for path in at.iterdir():

@@ -51,6 +51,11 @@ _ERROR_LINE = re.compile(
     | retrying\s(?:<\w{1,20}>\s)?(?:in|after)\s\d
     | retry[-_]after\b
     | rate[\s_-]?limit(?:ed|s)?\b(?:[:\s]*(?:exceeded|reached|hit|error)|:|$)
+    | rate_limit_(?:error|exceeded)\b
+    | too\smany\srequests\b
+    | fetch\sfailed\b
+    | request\sfailed\swith\sstatus\scode\s\d{3}\b
+    | (?:\[[\w-]{1,30}\]|[\w-]{1,30}:)\s(?:error:\s)?(?:429\b|rate[\s_-]?limit)
     | you(?:'|\u2019)ve\shit\syour\s
     | you\shave\sexhausted\syour\s
     | (?:[\w-]{1,20}\s){0,3}usage\slimit\sreached

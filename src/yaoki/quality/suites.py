@@ -34,6 +34,7 @@ _SKIPS = re.compile(
     r"@?\bpytest\.mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\("
     r"|@unittest\.(?:skip|expected)"
     r"|\bself\.skipTest\(|\b(?:it|test|describe|context)\.(?:skip|todo|only|failing)\b"
+    r"|\b\w{1,40}\.(?:skip|todo)\(\s{0,20}['\"`]|\{[^{}\n]{0,80}\b(?:skip|todo)\s?:\s?(?:true\b|['\"`])"
     r"|^\s{0,40}[xf](?:it|describe|context|test|specify)[ (]"
     r"|\bt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b"
 )

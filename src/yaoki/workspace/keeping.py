@@ -25,6 +25,7 @@ from yaoki.workspace.refs import (
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 LABELS_MAX = 1000
+GONE = "its worktree was gone when its agent had ended: what was not committed in it is lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class Keeping:
             if found.there:
                 self._worktrees.agree(found, index)
         changed = tuple(readable(change.path) for change in held.changes)
-        return Kept(head, held.tree, changed, self._keep_links(task, found, held))
+        gone = () if found.there else (GONE,)
+        return Kept(head, held.tree, changed, (*gone, *self._keep_links(task, found, held)))
 
     def _keep_links(self, task: Task, found: Worktree, held: Held) -> tuple[str, ...]:
         """Commits in submodules that nobody else has go with the worktree unless we keep them;
