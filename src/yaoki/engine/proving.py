@@ -175,7 +175,7 @@ class Proving:
         changed = self._workspace.settle(task, facts["commit"]) if runs else ()
         good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
         if touched:
-            words = "what must be left alone was, by it or by somebody beside it, changed while it ran"
+            words = "what must be left alone was, by it or somebody beside it, changed while it ran"
             return unfit(finding, words, touched)
         if changed and good:
             words = "the check itself changed files, so it proves nothing"
