@@ -160,7 +160,8 @@ def ready(locked: str, stamp: Path) -> None:
     print(f"setting up .venv from {locked} ...", flush=True)
     uv()
     at = ("-q", "--python", str(BIN / "python"))
-    call("uv", "pip", "sync", *at, "--require-hashes", locked)
+    # Not `sync`: for a moment that takes away what is in use, yaoki itself before all else.
+    call("uv", "pip", "install", *at, "--require-hashes", "-r", locked)
     call("uv", "pip", "install", *at, "--no-deps", "--no-build-isolation", "-e", ".")
     stamp.write_text(state)
 
