@@ -96,6 +96,19 @@ def test_no_more_are_made_than_asked_for_and_none_in_small_repositories(world: W
     assert len(spares(world)) == 2
 
 
+@pytest.mark.spec("3.1")
+def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
+    """As `git commit --allow-empty` makes it: git may write no index for one."""
+    git(tmp_path, "init", "-q", "-b", "main", "empty")
+    git(tmp_path / "empty", "commit", "-q", "--allow-empty", "-m", "begin")
+    made = a_world(tmp_path, tmp_path / "empty")
+    world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
+
+    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+
+    assert world.files(done.landed) == {"new.txt"}
+
+
 @pytest.mark.spec("13.1")
 def test_whoever_ends_takes_its_own_along(world: World) -> None:
     other = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1))

@@ -121,7 +121,7 @@ class Spares:
 
 def _files(made: Worktree) -> int:
     """An index says in its head how many it lists."""
-    if not made.admin:
+    if not made.admin or not (made.admin / "index").exists():
         return 0
     with (made.admin / "index").open("rb") as index:
         return int.from_bytes(index.read(12)[8:], "big")
