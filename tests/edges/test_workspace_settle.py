@@ -76,7 +76,13 @@ def mode(at: Path) -> None:
     (at / "a.txt").chmod(0o755)
 
 
-CHANGES = [edit, stage, unstage, delete, own_commit, hidden_commit, reset, mode]
+def marked(at: Path) -> None:
+    """git is told that the file never changes."""
+    git(at, "update-index", "--skip-worktree", "a.txt")
+    edit(at)
+
+
+CHANGES = [edit, stage, unstage, delete, own_commit, hidden_commit, reset, mode, marked]
 
 
 @pytest.mark.spec("0.1", "3.3")

@@ -45,6 +45,9 @@ ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", BEGUN.dec
 STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
 
 
+NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
+
+
 @dataclass(frozen=True, slots=True)
 class Worktree:
     """A task's folder, and git's own folder about it as far as that is left."""
@@ -112,6 +115,7 @@ class Worktrees:
         self._root, self._trash = root, root / ".trash"
         self._clock, self._swept = SystemClock(), False
         self._turn = threading.Lock()
+        self._noted: dict[str, bytes] = {}
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / part(task_id)
@@ -217,6 +221,7 @@ class Worktrees:
                 found.path.rename(trash)
             if found.admin:
                 _forget(found.admin)
+        self._noted.pop(task_id, None)
         delete(trash)
 
     def put(self, found: Worktree, commit: str) -> None:
@@ -224,6 +229,7 @@ class Worktrees:
         branch = task_branch(found.task_id)
         self._refs.undo_link(task_ref(found.task_id))
         self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
+        self._note(found)
         self.sweep(found)
 
     def sweep(self, found: Worktree) -> None:
@@ -234,27 +240,35 @@ class Worktrees:
         """Put it back at `commit` unless it is there; which tracked files were not as there?"""
         rows = self._git.names(*STATUS, "--porcelain=v2", "--branch", at=found.site)
         said = {f"# branch.oid {commit}", f"# branch.head {task_branch(found.task_id)}"}
-        if said <= set(rows) and all(row.startswith("# ") for row in rows):
-            return ()
-        changed = self._differing(found, commit, rows)
-        self.put(found, commit)
-        return changed
+        there = said <= set(rows) and all(row.startswith("# ") for row in rows)
+        changed = set() if there else self._differing(found, commit, rows)
+        changed |= self._unmarked(found, commit)
+        if not there or changed:
+            self.put(found, commit)
+        return tuple(sorted(readable(name) for name in changed))
 
-    def _differing(self, found: Worktree, commit: str, rows: Sequence[str]) -> tuple[str, ...]:
+    def _unmarked(self, found: Worktree, commit: str) -> set[str]:
+        """In an index that somebody wrote, files may be marked as never changing: it is made anew,
+        and all files are read again.
+        """
+        if self._noted.get(found.task_id) == _index_of(found):
+            return set()
+        self._git.run("read-tree", commit, at=found.site)
+        self._note(found)
+        return set(self._git.names("diff", *NAMES, commit, "--", at=found.site))
+
+    def _note(self, found: Worktree) -> None:
+        """Its index is as we left it."""
+        self._noted[found.task_id] = _index_of(found)
+
+    def _differing(self, found: Worktree, commit: str, rows: Sequence[str]) -> set[str]:
         """In files, in the index, or in a commit of its own that it stands on."""
-        options = (
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            "--ignore-submodules=dirty",
-        )
         oids = (row.removeprefix("# branch.oid ") for row in rows)
         heads = [oid for oid in oids if COMMIT_ID.fullmatch(oid.encode())]
         names: set[str] = set()
         for form in ([commit], ["--cached", commit], *([commit, head] for head in heads)):
-            names.update(self._git.names("diff", *options, *form, "--", at=found.site))
-        return tuple(sorted(readable(name) for name in names))
+            names.update(self._git.names("diff", *NAMES, *form, "--", at=found.site))
+        return names
 
     def agree(self, found: Worktree, index: Path) -> None:
         """Its files were just committed on the task's branch: let HEAD and index say so."""
@@ -268,6 +282,7 @@ class Worktrees:
         # The time of the copy must be the original's: git trusts files older than its index.
         shutil.copy2(index, found.admin / "index.yaoki")
         (found.admin / "index.yaoki").replace(found.admin / "index")
+        self._note(found)
         self.forget_merge(found)
 
     def forget_merge(self, found: Worktree) -> None:
@@ -323,6 +338,10 @@ def _place(note: Path) -> Path | None:
 def _held(entry: Path) -> bytes:
     plain = entry.is_file() and not entry.is_symlink()
     return sha256(entry.read_bytes()).digest() if plain else b""
+
+
+def _index_of(found: Worktree) -> bytes:
+    return _held(found.admin / "index") if found.admin else b""
 
 
 def _rename(old: Path, new: Path, admin: Path) -> None:
