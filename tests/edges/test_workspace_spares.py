@@ -144,6 +144,34 @@ def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World)
     assert spares(world) == []
 
 
+@pytest.mark.spec("0.2", "4.8")
+def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(world: World) -> None:
+    """Whatever happened to the files, the task gets a worktree."""
+    world.workspace.ahead(world.run, 1)
+    spare = world.root / spares(world)[0]
+    # A folder that is not empty stands where the link of the worktree has to go.
+    (spare / ".git").unlink()
+    (spare / ".git").symlink_to("/proc/self/mem")
+
+    begun = started(world, world.task(1))
+
+    at = Path(begun.work.worktree)
+    assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
+    assert spares(world) == []
+    assert noted(world) == {"repo", begun.id, world.task(9).id}
+
+
+@pytest.mark.spec("8.6")
+def test_what_is_remembered_of_a_task_whose_worker_was_killed_goes(world: World) -> None:
+    left = world.root / ".index" / "ab12cd34-77.known"
+    left.mkdir(parents=True)
+
+    world.workspace.catch_up()
+
+    assert not left.exists()
+    assert (world.root / ".index" / f"{world.task(9).id}.known").exists()
+
+
 def rewritten(spare: Path) -> None:
     write(spare, a__txt="somebody was here\n")
 

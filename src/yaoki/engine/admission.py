@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from yaoki.engine.stage_settings import Room
+from yaoki.errors import Fault
 from yaoki.ports import ALL, BEGUN, NOTHING_NEW
 
 
@@ -36,7 +37,10 @@ class Admission:
         self._full, self._away = full, away
 
     def ask(self) -> Admitted:
-        room = self._room()
+        try:
+            room = self._room()
+        except Fault as fault:
+            return Admitted(NOTHING_NEW, fault.sentence, "descriptors")
         if room.disk < self._disk_min:
             words = f"{room.disk} bytes of disk are free, {self._disk_min} are needed"
             return Admitted(NOTHING_NEW, words, "disk")

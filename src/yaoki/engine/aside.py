@@ -24,8 +24,9 @@ class Aside:
         if early or (self._thread is not None and self._thread.is_alive()):
             return
         self._next = now + self._every
-        self._thread = threading.Thread(target=self._act, name="aside", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._act, name="aside", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def end(self) -> None:
         if self._thread is not None:

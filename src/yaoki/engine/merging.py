@@ -62,7 +62,7 @@ class Merging:
             self._workspace.head(run)
         except BranchStrayed as gone:
             words = f"run {run.id} is merged already, and its branch is gone"
-            raise NotNow(words, hint=f"git log {run.merged}") from gone
+            raise NotNow(words, hint=f"git log {run.base[:10]}..{run.merged[:10]}") from gone
 
     def _taken(self, run: Run, into: str) -> bool:
         """Did a person merge all of it by hand?  Who did knows what it holds."""

@@ -41,6 +41,7 @@ from yaoki.ports import (
 CHECKOUT = "checkout/"
 SHOWN = 5
 WORKTREES = "worktrees/"
+GONE = "the worktree was gone when the agent had ended"
 
 
 class Working:
@@ -160,11 +161,15 @@ class Working:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
         return self._kept(run, task, exit_, hold)
 
-    def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: Hold) -> Worked:
+    def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: Hold) -> Report:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
         tampered, disturbed = self._differing(task)
         kept = self._workspace.keep(run, task)
-        for words in (*kept.warnings, *self._hidden(task)):
+        if kept.gone and not kept.changed and not task.take_over:
+            # Gone is not unchanged: nobody knows what was in it.
+            return Lost(f"{GONE}: whatever the agent made there is lost")
+        gone = (f"{GONE}: only what was committed is kept",) if kept.gone else ()
+        for words in (*gone, *kept.warnings, *self._hidden(task)):
             hold.note("WARNING", {"message": words})
         return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed)
 

@@ -30,13 +30,15 @@ class Place:
 class Kept:
     """Everything an attempt left, committed on the task's branch and kept under a private ref.
 
-    `warnings` are sentences about what nobody but this repository has.
+    `warnings` are sentences about what nobody but this repository has.  `gone`: there was no
+    worktree any more, so only what was committed could be kept.
     """
 
     head: str
     tree: str
     changed: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,8 @@ def make_home(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
+        # One that a full disk left empty is written again.
+        if not ignore.exists() or not ignore.stat().st_size:
             ignore.write_text(IGNORE_ALL)
     except FileExistsError as error:
         raise StoreError(

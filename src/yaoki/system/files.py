@@ -85,6 +85,8 @@ def memory_free() -> int:
                 return int(line.split()[1]) * 1024
     except FileNotFoundError:
         pass  # not Linux: psutil knows
+    except OSError as error:
+        raise cannot("read /proc/meminfo", error) from error
     import psutil
 
     return int(psutil.virtual_memory().available)

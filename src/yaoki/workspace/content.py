@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -112,6 +112,12 @@ class Content:
         self._remembered.pop(name, None)
         for folder in self._scratch.glob(f"{name}.*"):
             shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self, tasks: Collection[str]) -> None:
+        """Remove what is remembered of others than these: whoever forgot them was killed."""
+        for folder in self._scratch.glob("*.known"):
+            if folder.stem not in tasks:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def read(self, files: Path, index: Path, start: str, base: str) -> Held:
         """Fill `index` with what `files` holds; `start` says what counts as tracked."""

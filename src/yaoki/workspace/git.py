@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
-from yaoki.system import Completed, SystemClock, run
+from yaoki.system import Completed, SystemClock, disk_free, run
 from yaoki.workspace.kept import OBJECT_BYTES_MAX, KeptGits, Object
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
@@ -62,6 +62,9 @@ STALE_S = 10.0
 NOBODY = ("yaoki", "yaoki@localhost")
 
 FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
+# git does not say why; whoever reads it may look.
+UNWRITTEN = re.compile(r"couldn't write|unable to write|cannot (?:update|lock) ref")
+ROOM_MIN = 1 << 20
 TAKEN = re.compile(r"already (?:checked out|used by worktree) at '(.+?)'")
 # What was just written and is not there any more, somebody cleaned away: it is written again.
 PASSING = re.compile(
@@ -145,6 +148,8 @@ class Git:
                 break
             if not self._break(Path(lock[1])):
                 self._clock.sleep(timedelta(seconds=pause))
+        if UNWRITTEN.search(_text(done.err)) and disk_free(self.common_dir) < ROOM_MIN:
+            raise DiskFull(f"git {args[0]} failed: the disk of {self.common_dir} is full")
         raise failure(args, done)
 
     def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:

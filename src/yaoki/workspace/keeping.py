@@ -25,7 +25,6 @@ from yaoki.workspace.refs import (
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 LABELS_MAX = 1000
-GONE = "its worktree was gone when its agent had ended: what was not committed in it is lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,8 @@ class Keeping:
             if found.there:
                 self._worktrees.agree(found, index)
         changed = tuple(readable(change.path) for change in held.changes)
-        gone = () if found.there else (GONE,)
-        return Kept(head, held.tree, changed, (*gone, *self._keep_links(task, found, held)))
+        warnings = self._keep_links(task, found, held)
+        return Kept(head, held.tree, changed, warnings, gone=not found.there)
 
     def _keep_links(self, task: Task, found: Worktree, held: Held) -> tuple[str, ...]:
         """Commits in submodules that nobody else has go with the worktree unless we keep them;

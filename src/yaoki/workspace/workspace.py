@@ -351,6 +351,7 @@ class GitWorkspace:
         Worktrees that a killed process had made for nobody go.
         """
         self._spares.sweep()
+        self._content.sweep(self.worktrees())
         if self._sharing.away:
             self._sharing.answers()
         self._sharing.catch_up()

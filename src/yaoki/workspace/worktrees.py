@@ -10,7 +10,7 @@ import stat
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -183,21 +183,30 @@ class Worktrees:
 
         `seal`: what git knew of it when it was made.
         """
-        path = self._root / part(task_id)
         with self._alone():
             found = self.find(name)
-            usable = found.usable and found.seal() == seal and not os.path.lexists(path)
+            moved = replace(found, task_id=task_id, path=self._root / part(task_id))
+            usable = found.usable and found.seal() == seal and not os.path.lexists(moved.path)
             if not found.admin or not usable:
                 raise GitFailed(f"{name} cannot become the worktree of {task_id}")
             self._refs.undo_link(task_ref(task_id))
-            _rename(found.path, path, found.admin)
-        moved = Worktree(task_id, path, found.admin)
+            # Marked first: whoever comes after a kill throws it away, wherever it stands by then.
+            (found.admin / "locked").write_bytes(BEGUN)
         try:
+            self._move(found, moved)
             self._set_out(moved, commit)
-        except GitFailed:
+        except (WorkspaceError, OSError):
             self.remove(task_id)
             raise
         return moved
+
+    def _move(self, found: Worktree, moved: Worktree) -> None:
+        with self._alone():
+            assert found.admin
+            note = found.admin / "gitdir.yaoki"
+            note.write_bytes(os.fsencode(f"{moved.path / '.git'}\n"))
+            note.replace(found.admin / "gitdir")
+            found.path.rename(moved.path)
 
     def _set_out(self, found: Worktree, commit: str) -> None:
         """It was made of an older commit; with this one in it, it holds nothing else."""
@@ -342,15 +351,6 @@ def _held(entry: Path) -> bytes:
 
 def _index_of(found: Worktree) -> bytes:
     return _held(found.admin / "index") if found.admin else b""
-
-
-def _rename(old: Path, new: Path, admin: Path) -> None:
-    """Marked first: whoever comes after a kill throws it away, wherever it stands by then."""
-    (admin / "locked").write_bytes(BEGUN)
-    note = admin / "gitdir.yaoki"
-    note.write_bytes(os.fsencode(f"{new / '.git'}\n"))
-    note.replace(admin / "gitdir")
-    old.rename(new)
 
 
 def _forget(admin: Path) -> None:
