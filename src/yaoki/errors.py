@@ -80,7 +80,7 @@ class TemplateInvalid(YaokiError):
     exit_code = 2
 
     def __init__(self, file: str, line: int, why: str) -> None:
-        super().__init__(f"{file}:{line}: {why}", hint="yaoki prompts show; docs/guides/prompts.md")
+        super().__init__(f"{file}:{line}: {why}", hint="yaoki prompts test PATTERN")
         self.file, self.line, self.why = file, line, why
 
 

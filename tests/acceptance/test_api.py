@@ -77,6 +77,29 @@ def test_a_plan_as_data_is_stored_and_carried_here(place: Place) -> None:
     assert said[-1]
 
 
+REFUSED = """
+import yaoki
+from yaoki.errors import PlanInvalid
+
+with yaoki.Repository(".") as repo:
+    for plan in (None, {"goal": object()}, {"gaol": "x"}):
+        try:
+            repo.run(plan)
+        except PlanInvalid as refused:
+            print(refused.sentence, "|", refused.hint)
+"""
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.9")
+def test_what_is_no_plan_is_refused_by_an_error_of_ours(place: Place) -> None:
+    said = ran(place, REFUSED).splitlines()
+
+    assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
+    assert said[1].startswith("the plan is no plain data: ")
+    assert said[2].endswith("| mend the mapping that was given")
+
+
 LEAVING = """
 import yaoki
 

@@ -59,6 +59,7 @@ def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) 
     assert whole.code == 0, whole.err
     assert "yaoki recover" in whole.out.splitlines()[-1]
     assert again.code == 0, "twice is once"
+    assert "cancelled already; nothing was changed" in again.out
     assert worker.returncode == 3
     stands = place.status()
     assert stands["status"] == "CANCELLED"
@@ -196,6 +197,32 @@ def test_an_attempt_that_changed_nothing_is_not_told_by_the_commit_of_another(pl
         place.task("one")["id"]: False,
         place.task("idle")["id"]: True,
     }
+
+
+@pytest.mark.spec("8.2", "9.6")
+def test_undo_of_merged_work_says_what_is_left_of_it_and_where(place: Place) -> None:
+    """An attempt that begins at the work of another, and adds nothing, has none of its own, also
+    when that work was taken back since.
+    """
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [[{"say": "done"}], writes("two.txt")]},
+        [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"], "needs": ["one"]}],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+    )
+    done = place.yaoki("run", place.plan(plan), "--json")
+    assert done.code == 0, done.out + done.err
+    branch = done.document["run_branch"]
+    place.git("merge", "-q", "--ff-only", branch)
+
+    undone = place.yaoki("undo", "one", "--cascade")
+    kept = place.yaoki("recover", "--json").document["kept"]
+    place.git("merge", "-q", branch)
+
+    assert "on it: two" in undone.out
+    assert f"main still holds it; to take it back there as well: git merge {branch}" in undone.out
+    idle = {(one["task"], one["attempt"]) for one in kept if one["left_nothing"]}
+    assert idle == {(place.task("two")["id"], 1)}
+    assert "one.txt" not in place.git("ls-tree", "--name-only", "main")
 
 
 @pytest.mark.spec("9.6", "10.4")

@@ -163,6 +163,21 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
 
 
 @pytest.mark.spec("12.1", "0.6")
+def test_a_home_that_takes_nothing_is_told_before_anything_starts(place: Place) -> None:
+    """Each task would ask about it otherwise."""
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "true"}})
+    (place.folder / "full").write_text("no folder\n")
+    env = {"YAOKI_HOME": str(place.folder / "full" / "home")}
+
+    refused = place.yaoki("run", place.plan(plan), env=env)
+    doctor = place.yaoki("doctor", env=env)
+
+    assert (refused.code, "no worktree can be made in " in refused.err) == (2, True), refused.err
+    assert "BAD  worktrees" in doctor.out
+    assert "there is no run here yet" in place.yaoki("status").err
+
+
+@pytest.mark.spec("12.1", "0.6")
 def test_doctor_names_a_lock_that_a_killed_git_left(place: Place) -> None:
     lock = place.repo / ".git" / "packed-refs.lock"
     lock.touch()

@@ -22,6 +22,7 @@ def finished(place: Place) -> str:
 
 
 def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> None:
+    base = place.git("rev-parse", "main")
     run = finished(place)
     before = place.status()["next"]
     place.git("merge", "-q", "--ff-only", f"yaoki/{run}")
@@ -29,7 +30,7 @@ def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> No
     stands = place.status()
 
     assert before == f"git merge yaoki/{run}"
-    assert stands["next"] == f"git log {place.git('rev-parse', 'main')}"
+    assert stands["next"] == f"git log {base[:10]}..{place.git('rev-parse', 'main')[:10]}"
     assert stands["merged"] == place.git("rev-parse", "main")
 
 
@@ -57,7 +58,7 @@ def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
     again = place.yaoki("merge", run)
 
     assert (again.code, "is merged already" in again.err) == (6, True), again.err
-    assert f"git log {place.git('rev-parse', 'main')}" in again.err
+    assert f"..{place.git('rev-parse', 'main')[:10]}" in again.err
 
 
 def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -32,6 +33,26 @@ def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
+    plan = done.plan(a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "true"}}))
+
+    report = shell(done, '"$1" -m yaoki report -o - --format json')
+    receipt = shell(done, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')
+    both = done.yaoki("report", "--receipt", "-", "-o", "-")
+    valid = shell(done, f'"$1" -m yaoki validate - < {plan}')
+    ran = shell(done, f'"$1" -m yaoki run - --quiet < {plan}')
+    refused = shell(done, 'echo "gaol: x" | "$1" -m yaoki plan -')
+
+    assert json.loads(report.stdout)["numbers"]["done"] == 1
+    assert receipt.returncode == 0, receipt.stdout + receipt.stderr
+    assert both.code == 2, "one output takes one text"
+    assert (valid.returncode, ran.returncode) == (0, 0), valid.stderr + ran.stderr
+    assert "1 of 1 task landed" in ran.stdout
+    assert refused.returncode == 2
+    assert "standard input:1:1: gaol: unknown key" in refused.stderr
+    assert not (done.repo / "-").exists()
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])

@@ -57,6 +57,7 @@ def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
     shown = place.yaoki("run", GOAL, "--quiet")
     stands = place.status()
 
+    assert "1 of 2 tasks done; nothing landed on " in shown.out
     assert shown.code == 4, "a plan waits for somebody's yes"
     assert stands["status"] == "PAUSED"
     assert {t["name"]: t["state"] for t in stands["tasks"]} == {"plan": "DONE", "one": "WAITING"}

@@ -360,6 +360,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
             BARE + "tasks: [{id: a, goal: x, agent: 3}]",
             "agent: must be a name or a list of names",
         ),
+        (tasks("{id: a, goal: x}") + "limits: {}", "limits: unknown key; it belongs in yaoki.toml"),
         (tasks("{id: a, gaol: x}"), "6:13: tasks.0.gaol: unknown key; did you mean 'goal'?"),
         # proof
         (HEAD.replace("[pytest]", "[pytest], required: false") + TASK, "nothing would prove this"),

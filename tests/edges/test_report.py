@@ -199,6 +199,8 @@ def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
     assert "so far" in page(made)
     assert "from start to end" not in markdown(made) + page(made)
     assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
+    assert made["not_retried"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
+    assert "- 1 attempt ended by TIMEOUT, not tried again" in markdown(made)
 
 
 @pytest.mark.spec("10.3", "10.4", "14.4")

@@ -324,6 +324,25 @@ def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
         assert sum(" landed " in text and " attempt 1 " in text for text in lines) == 1
 
 
+def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place) -> None:
+    words = "the colour of the bikeshed is a matter of taste, so which one shall it be then?"
+    plan = a_plan(
+        {"asks": [[{"ask": words}]]},
+        [{"id": "asks", "checks": ["done"]}],
+        {"done": holds("asks.txt")},
+    )
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+
+    with on_a_terminal(place.repo, place.env | UTF8, "status", cols=60) as terminal:
+        assert terminal.ended() == 0
+        shown, wrapped = terminal.text, terminal.grid.wrapped
+    piped = place.yaoki("status")
+
+    assert words in " ".join(shown.split())
+    assert not wrapped, shown
+    assert words in piped.out
+
+
 def test_a_wait_says_why_and_counts_down(place: Place) -> None:
     limited = [[{"rate_limit": {"retry_after": 60}}], writes("a.txt")]
     plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})

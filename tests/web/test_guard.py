@@ -50,6 +50,17 @@ def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
+def test_who_opens_an_old_link_in_a_browser_gets_the_page_and_no_pass(served: Served) -> None:
+    stranger, accept = Client(served.port), "text/html,application/xhtml+xml,*/*;q=0.8"
+    path = "/enter?token=act.9999999999.made-up.made-up"
+
+    seen, program = stranger.ask("GET", path, Accept=accept), stranger.ask("GET", path)
+
+    assert (seen.status, seen.body) == (401, stranger.ask("GET", "/").body)
+    assert "set-cookie" not in seen.headers
+    assert (program.status, program.code) == (401, "WRONG_TOKEN")
+
+
 def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
     """Also the word that says what its holder may do."""
     raised = served.look_token.replace("look.", "act.", 1)

@@ -40,7 +40,7 @@ from yaoki.views.shape import Shape
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
 from yaoki.web.folds import Burndown
-from yaoki.web.graphs import last_layers, proven
+from yaoki.web.graphs import last_layers, left_out, proven
 from yaoki.web.runs import timeline
 from yaoki.web.stops import Stops
 from yaoki.web.timeline import life_document, life_of
@@ -258,6 +258,16 @@ def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
     assert found[first.id] == (rows[1].id, rows[2].id)
     assert found[second.id] == (rows[1].id, rows[2].id, later.id, first.id)
     assert last_layers(found, shape) == {first.id: 2, second.id: 3}
+
+
+def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> None:
+    part, failed = (a_row(n, State.DONE, parent="run00001-3") for n in (1, 2))
+    failed = replace(failed, state=State.CANCELLED)
+    group, alone = a_row(3, State.DONE, kind="group"), a_row(4, State.CANCELLED)
+    needs = {row.id: () for row in (part, failed, alone)} | {group.id: (part.id,)}
+    view = run_view(RUN, [part, failed, group, alone], needs, resting=False)
+
+    assert list(left_out(view, Shape(needs))) == [(group.id, (failed.id,))]
 
 
 # ------------------------------------------------------------------ the report

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.api.run import Run
 from yaoki.app import App
-from yaoki.errors import Unknown
+from yaoki.errors import PlanInvalid, Unknown
 
 if TYPE_CHECKING:
     from yaoki.plan import Plan
@@ -84,6 +84,23 @@ class Repository:
             raise Unknown(f"the settings have no agent {unknown[0]!r}", hint="yaoki agents list")
         if agents:
             settings = replace(settings, agent=tuple(agents))
-        if isinstance(plan, Mapping):
-            return parse_plan(json.dumps(plan), "the plan", settings, self._app.known)
-        return load_plan(Path(plan), settings, self._app.known)
+        if isinstance(plan, str | Path):
+            return load_plan(Path(plan), settings, self._app.known)
+        try:
+            return parse_plan(_text(plan), "the plan", settings, self._app.known)
+        except PlanInvalid as refused:
+            if refused.defects:
+                refused.hint = "mend the mapping that was given"
+            raise
+
+
+def _text(plan: object) -> str:
+    """Plain data as the text of a plan."""
+    if not isinstance(plan, Mapping):
+        words = f"a plan is a file or a mapping, not {type(plan).__name__}"
+        raise PlanInvalid(words, hint="give the name of a plan file")
+    try:
+        return json.dumps(plan)
+    except (TypeError, ValueError) as fault:
+        words = f"the plan is no plain data: {fault}"
+        raise PlanInvalid(words, hint="give texts, numbers, lists and mappings") from fault

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from yaoki.app.kept import left_nothing
 from yaoki.app.looking import look
 from yaoki.core.model import Choice, State, TaskId
 from yaoki.errors import NotNow
@@ -80,7 +81,9 @@ def cancelled(app: App, run: Run, task_id: str, left: Sequence[TaskId]) -> Docum
     view = look(app, app.store.run(run.id))
     over = [task.row.id for task in view.tasks if task.row.state is State.CANCELLED]
     mine = [one for one in over if task_id in ("", one)]
-    kept = {work.task_id for work in app.workspace.saved()} & set(mine)
+    works = [work for work in app.workspace.saved() if work.task_id in mine]
+    empty = left_nothing(app, works)
+    kept = {work.task_id for work in works if work.ref not in empty}
     told = {"cancelled": mine, "ending": list(left), "kept": sorted(kept)}
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki import __version__
 from yaoki.app.facts import GitHere
+from yaoki.app.kept import left_nothing
 from yaoki.app.looking import look
 from yaoki.core.display import plain
 from yaoki.core.redact import mask, secret_values
@@ -31,7 +32,7 @@ from yaoki.views.report import look as look_at
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
-    from yaoki.ports import Entry
+    from yaoki.ports import Entry, SavedWork
     from yaoki.views import RunView
 
 PAGE = 2000
@@ -51,7 +52,7 @@ def made_report(app: App, run: Run) -> Report:
         app.clock.now(),
         f"yaoki {__version__}",
         made_with=_tools(GitHere(app.repository.common_dir)),
-        kept=[work for work in app.workspace.saved() if work.task_id.startswith(f"{run.id}-")],
+        kept=_kept(app, run),
         held=lambda task_id: _held(app, task_id),
         # Names and commands come again and again.
         clean=cache(lambda text: _shown(text, secrets)),
@@ -59,6 +60,12 @@ def made_report(app: App, run: Run) -> Report:
     )
     made = report_document(given)
     return {**made, "receipt": make(made, branch) if _provable(made, branch) else None}
+
+
+def _kept(app: App, run: Run) -> list[SavedWork]:
+    works = [work for work in app.workspace.saved() if work.task_id.startswith(f"{run.id}-")]
+    empty = left_nothing(app, works)
+    return [work for work in works if work.ref not in empty]
 
 
 def _tools(git: GitHere) -> dict[str, str]:

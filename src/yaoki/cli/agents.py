@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option
-from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
 from yaoki.errors import Unknown
 from yaoki.views import SCHEMA
 
@@ -41,7 +41,7 @@ def list_(as_json: bool) -> int:
         return 0
     heads: tuple[str, ...] = ("preset", "agent", "resumes", "tells", "program")
     for text in columns([heads, *(_row(held) for held in known)]):
-        say(text)
+        prose(text)
     here = next((held.name for held in known if shutil.which(held.program)), known[0].name)
     next_command(f"yaoki agents show {here}")
     return 0
@@ -111,7 +111,7 @@ def show(name: str, as_json: bool) -> int:
         *(("note", note) for note in held.notes),
     ]
     for text in columns([(head, line(words, 1000)) for head, words in rows]):
-        say(text)
+        prose(text)
     next_command(f"yaoki agents test {name}")
     return 0
 
@@ -211,7 +211,7 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
 
 
 def _tell(held: Seen) -> None:
-    say(paint(f"{'ok ' if held.ok else 'BAD'}  {held.name}: {line(held.words)}", _colour(held)))
+    prose(paint(f"{'ok ' if held.ok else 'BAD'}  {held.name}: {line(held.words)}", _colour(held)))
     if held.next:
         say(f"       {line(held.next)}")
 

@@ -10,7 +10,7 @@ import click
 from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents
-from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, say
+from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, prose
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA, RunView, TaskView
@@ -99,11 +99,11 @@ def _answer_run(
         document(told)
         return 0
     if choice is None:
-        say(f"run {run.id} is paused: {line(run.paused, QUESTION_CHARS)}")
-        say(f"    yaoki answer {run.id} go")
-        say(f"    yaoki answer {run.id} abort")
+        prose(f"run {run.id} is paused: {line(run.paused, QUESTION_CHARS)}")
+        prose(f"    yaoki answer {run.id} go")
+        prose(f"    yaoki answer {run.id} abort")
         return 0
-    say(f"run {run.id}: {told['status']}")
+    prose(f"run {run.id}: {told['status']}")
     next_command(told["next"])
     return 0
 
@@ -139,7 +139,7 @@ def _answer(
     if as_json:
         document(told)
         return 0
-    say(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    prose(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
     next_command(told["next"])
     return 0
 

@@ -11,11 +11,12 @@ import click
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.named import Named, named
 from yaoki.cli.persons import refuse_agents
-from yaoki.cli.render import document, line, names_of, next_command, say
+from yaoki.cli.render import document, line, names_of, next_command, prose
+from yaoki.core.model import State
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.core.model import Run
+    from yaoki.core.model import TaskId
 
 WITHIN = timedelta(seconds=10)
 
@@ -32,26 +33,32 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
     with opened(repo) as app:
         refuse_agents(app)
         found = named(app, what, run_name)
+        before = {row.id for row in app.store.rows(found.run.id) if row.state is State.CANCELLED}
         left = asking.cancel(app, found.run, found.task, within=WITHIN)
         told = asking.cancelled(app, found.run, found.task, left)
         if as_json:
             document(told)
         else:
-            _tell(app, app.store.run(found.run.id), found, told)
+            _tell(app, found, told, before)
     return 0
 
 
-def _tell(app: App, run: Run, found: Named, told: dict[str, Any]) -> None:
+def _tell(app: App, found: Named, told: dict[str, Any], before: set[TaskId]) -> None:
+    run = app.store.run(found.run.id)
     view = look(app, run)
     mine, left, kept = told["cancelled"], told["ending"], told["kept"]
+    fresh = [one for one in mine if one not in before]
     what = found.task or f"run {run.id}"
     by_id = names_of(view)
-    names = ", ".join(line(by_id[one], 40) for one in mine[:10])
-    say(f"{what}: {len(mine)} cancelled" + (f" ({names})" if names else ""))
+    names = ", ".join(line(by_id[one], 40) for one in fresh[:10])
+    if fresh or left or not mine:
+        prose(f"{what}: {len(fresh)} cancelled" + (f" ({names})" if names else ""))
+    else:
+        prose(f"{what}: cancelled already; nothing was changed")
     if left:
-        say(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")
+        prose(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")
     if kept:
-        say(f"the work of {len(kept)} is kept")
+        prose(f"the work of {len(kept)} is kept")
         next_command(f"yaoki recover {found.task or run.id}")
     else:
         next_command(view.next)

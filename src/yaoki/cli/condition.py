@@ -51,8 +51,11 @@ def command_in(hint: str) -> str:
 
 
 def edit(top: Path) -> str:
-    """Only a person knows what the settings are to say."""
-    return f"${{EDITOR:-vi}} {typed(top / SETTINGS)}"
+    """Only a person knows what the settings are to say; what is no file only stands in the way."""
+    file = top / SETTINGS
+    if file.is_dir():
+        return f"mv {typed(file)} {typed(top / 'yaoki.toml.old')}"
+    return f"${{EDITOR:-vi}} {typed(file)}"
 
 
 def typed(path: Path) -> str:

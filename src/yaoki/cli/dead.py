@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.render import document, line, next_command, prose
 from yaoki.core.model import Choice
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
@@ -56,7 +56,7 @@ def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo
             told = {"task": revived.id, "state": revived.state.value, "next": after}
             document({"schema": SCHEMA, **told})
             return 0
-        say(f"{line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again")
+        prose(f"{line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again")
         next_command(after)
     return 0
 
@@ -75,15 +75,15 @@ def _refuse_living(app: App, task_id: TaskId) -> None:
 
 def _show(found: list[DeadLetter]) -> None:
     if not found:
-        say("there is no dead letter: every task came back from its worker")
+        prose("there is no dead letter: every task came back from its worker")
         next_command("yaoki status")
         return
     for letter in found:
         when = letter.at.astimezone().strftime("%Y-%m-%d %H:%M")
-        say(f"{line(letter.name, 60)} ({letter.task_id}) {when}  {line(letter.why)}")
+        prose(f"{line(letter.name, 60)} ({letter.task_id}) {when}  {line(letter.why)}")
         for given in letter.deliveries:
             at = given.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            say(f"  {at}  {line(given.holder, 80)}  {line(given.why, 120)}")
+            prose(f"  {at}  {line(given.holder, 80)}  {line(given.why, 120)}")
     next_command(f"yaoki dead revive {found[-1].task_id}")
 
 

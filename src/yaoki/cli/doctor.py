@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ import click
 from yaoki.cli.condition import Line, bad, edit, told, typed
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
-from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
 from yaoki.cli.storing import kept
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.views import SCHEMA
@@ -53,7 +54,7 @@ def doctor(checks: bool, as_json: bool, repo: Path) -> int:
 def _show(lines: list[Line]) -> None:
     rows = [("ok " if held.ok else "BAD", held.name, line(held.words)) for held in lines]
     for text, held in zip(columns(rows), lines, strict=True):
-        say(paint(text, None if held.ok else "red"))
+        prose(paint(text, None if held.ok else "red"))
         if not held.ok:
             say(f"       {line(held.next)}")
 
@@ -190,6 +191,12 @@ def _worktrees(app: App) -> Line:
     there = next(place for place in (root, *root.parents) if place.exists())
     if not os.access(there, os.W_OK | os.X_OK):
         return Line("worktrees", False, f"{there} is not writable", f"chmod u+rwx {typed(there)}")
+    try:
+        # Some places say that they can be written, and yet take nothing.
+        TemporaryDirectory(dir=there, prefix=".yaoki-").cleanup()
+    except OSError as fault:
+        words = f"{root} cannot be made: {fault.strerror}"
+        return Line("worktrees", False, words, "export YAOKI_HOME=DIR")
     return Line("worktrees", True, str(root))
 
 
@@ -200,7 +207,7 @@ def _disk(app: App) -> Line:
     places = {app.home: disk_free(app.home), app.worktrees: disk_free(app.worktrees)}
     place, free = min(places.items(), key=lambda item: item[1])
     words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
-    ok, frees = free >= floor, "yaoki prune" if app.has_store else f"df -h {typed(place)}"
+    ok, frees = free >= floor, "yaoki prune" if free and app.has_store else f"df -h {typed(place)}"
     return Line("disk", ok, words, "" if ok else frees)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import Function, json_option, look, opened, repo_option
-from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.render import document, line, next_command, prose
 from yaoki.core.counting import count
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
@@ -61,7 +61,7 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
         if as_json:
             document({"schema": SCHEMA, "run": run.id, "next": f"yaoki resume {run.id}"})
             return 0
-        say(f"run {run.id}: submitted, {line(run.goal, 120)}")
+        prose(f"run {run.id}: submitted, {line(run.goal, 120)}")
         next_command(f"yaoki resume {run.id}")
     return 0
 
@@ -120,7 +120,7 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
             told = {"run": run.id, "status": view.status.value, "next": view.next}
             document({"schema": SCHEMA, **told})
             return 0
-        say(f"run {run.id}: {view.status.value}")
+        prose(f"run {run.id}: {view.status.value}")
         next_command(view.next)
     return 0
 
@@ -146,6 +146,6 @@ def _told(app: App, run: Run, made: Made, words: str, *, as_json: bool) -> int:
         told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
         document({"schema": SCHEMA, **told, "next": view.next})
         return 0
-    say(f"run {run.id}: {words}")
+    prose(f"run {run.id}: {words}")
     next_command(view.next)
     return 0

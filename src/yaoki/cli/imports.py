@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +88,8 @@ def _read(file: Path) -> tuple[str, str]:
         return name, raw.decode("utf-8-sig")
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        raise PlanInvalid(f"{name} cannot be read: {reason}", hint="name a list") from fault
+        look = f"look what is there: ls -l {shlex.quote(str(file.parent))}"
+        raise PlanInvalid(f"{name} cannot be read: {reason}", hint=look) from fault
     except UnicodeDecodeError as fault:
         at = raw.count(b"\n", 0, fault.start) + 1
         raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="store the list as UTF-8") from fault
@@ -106,7 +108,7 @@ def _refuse(made: Imported, *, skip_unreadable: bool) -> None:
             f"; {len(made.left_out)} left out: done, closed or set aside" if made.left_out else ""
         )
         words = f"{made.name}: nothing in it is left to do{done}"
-        raise PlanInvalid(words, hint="docs/guides/imports.md")
+        raise PlanInvalid(words, hint="yaoki plan import --help")
 
 
 def _write(output: Path, text: str) -> None:

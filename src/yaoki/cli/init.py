@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, repo_option
-from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
 from yaoki.config.finding import (
     Discovery,
     Here,
@@ -94,10 +94,10 @@ def _unchanged(file: Path, *, as_json: bool) -> int:
     if as_json:
         document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
-    say(f"{line(str(file))}: is there already; unchanged")
+    prose(f"{line(str(file))}: is there already; unchanged")
     aside = set_aside(file.read_text(encoding="utf-8"))
     if aside:
-        say(f"in comments, for they could not run: {line(', '.join(aside))}")
+        prose(f"in comments, for they could not run: {line(', '.join(aside))}")
     next_command("yaoki init --again" if aside else "yaoki doctor")
     return 0
 
@@ -117,7 +117,7 @@ def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -
         document({**held, "text": made} if dry_run else held)
         return 0
     would = "would be added" if dry_run else "added"
-    say(f"{line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}")
+    prose(f"{line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}")
     next_command("yaoki doctor --checks")
     return 0
 
@@ -128,9 +128,9 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
     agents = _agents(quiet=quiet)
     discovery = find(look(app))
     if not quiet:
-        say(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
+        prose(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
         for file, why in discovery.unread.items():
-            say(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
+            prose(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
         _tell_passed_over(discovery)
     if limit is None:
         tried = [Tried(one, State.NOT_RUN) for one in discovery.checks]
@@ -147,8 +147,8 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
 def _tell_passed_over(discovery: Discovery) -> None:
     for one in discovery.passed_over:
         there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
-        say(paint(f"  passed over: {line(one.command, 60)}, beside {line(there, 80)}", "yellow"))
-        say("    if it does more than these, add it to yaoki.toml as a check of its own")
+        prose(paint(f"  passed over: {line(one.command, 60)}, beside {line(there, 80)}", "yellow"))
+        prose("    if it does more than these, add it to yaoki.toml as a check of its own")
 
 
 def _with(discovery: Discovery) -> str:
@@ -178,10 +178,10 @@ def _agents(*, quiet: bool) -> tuple[Here, ...]:
         for one in found
     )
     if not quiet:
-        say(f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)")
+        prose(f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)")
         rows = [("answers" if one.answers else "silent", one.name, one.words) for one in held]
         for text in columns([(a, b, line(c)) for a, b, c in rows]):
-            say(f"  {text}")
+            prose(f"  {text}")
     return held
 
 
@@ -189,9 +189,9 @@ def _show(one: Tried, discovery: Discovery) -> None:
     size = max(len(found.name) for found in discovery.checks)
     head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.found.name:<{size}}"
     words = one.words.removeprefix("red at the base: ") or line(one.found.command, 100)
-    say(paint(f"  {head}  {line(words, 200)}", COLOURS.get(one.state)))
+    prose(paint(f"  {head}  {line(words, 200)}", COLOURS.get(one.state)))
     if one.next:
-        say(f"  {'':<11}  {'':<{size}}  {line(one.next)}")
+        prose(f"  {'':<11}  {'':<{size}}  {line(one.next)}")
 
 
 def _warn(tried: Sequence[Tried]) -> None:
@@ -202,8 +202,8 @@ def _warn(tried: Sequence[Tried]) -> None:
     unable = {State.MISSING, State.BROKEN}
     if here and any(one.found.program == "python" and one.state in unable for one in tried):
         words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
-        say(paint(line(words), "yellow"))
-        say(f"  {line(other_python())}")
+        prose(paint(line(words), "yellow"))
+        prose(f"  {line(other_python())}")
 
 
 def _tell(found: Look, place: Path) -> None:
@@ -211,7 +211,7 @@ def _tell(found: Look, place: Path) -> None:
     others = len(found.tried) - len(usable)
     none = "none that can run here" if others else "none found"
     aside = f"; in comments: {others}, and yaoki init --again looks at them again" if others else ""
-    say(f"{line(str(place))}: made, with checks: {line(', '.join(usable)) or none}{aside}")
+    prose(f"{line(str(place))}: made, with checks: {line(', '.join(usable)) or none}{aside}")
     next_command("yaoki doctor")
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents
-from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.render import NAME_CHARS, document, line, next_command, prose
+from yaoki.core.model import State
+from yaoki.errors import GitFailed
 from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import RunId
 
 HOW = {
     "already": "held it already",
@@ -36,7 +43,7 @@ def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, re
             told = {"branch": made.branch, "commit": made.commit, "how": made.how}
             document({"schema": SCHEMA, "run": found.id, **told})
             return 0
-        say(f"{line(made.branch)} {HOW[made.how]}: it is at {made.commit[:10]}")
+        prose(f"{line(made.branch)} {HOW[made.how]}: it is at {made.commit[:10]}")
         next_command(f"git log {found.base[:10]}..{line(made.branch)}")
     return 0
 
@@ -53,12 +60,39 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
 
     with opened(repo) as app:
         refuse_agents(app)
-        undone = asking.undo(app, app.naming.task(task, run_name), cascade=cascade)
+        task_id = app.naming.task(task, run_name)
+        landed = app.store.task(task_id).landed
+        done = _done(app, app.store.task(task_id).run_id)
+        undone = asking.undo(app, task_id, cascade=cascade)
         told = asking.undone(undone)
         if as_json:
             document(told)
             return 0
         how = "is taken back when what runs has ended" if undone.undo_wanted else "reverted"
-        say(f"{line(undone.spec.name, 60)} ({undone.id}): {how} on yaoki/{undone.run_id}")
+        others = done.keys() - _done(app, undone.run_id).keys() - {undone.id}
+        names = ", ".join(line(name, NAME_CHARS) for id_, name in done.items() if id_ in others)
+        also = f", and what stands on it: {names}" if names else ""
+        prose(f"{line(undone.spec.name, 60)} ({undone.id}): {how} on yaoki/{undone.run_id}{also}")
+        _tell_merged(app, undone.run_id, landed)
         next_command(told["next"])
     return 0
+
+
+def _done(app: App, run_id: RunId) -> dict[str, str]:
+    """The names of what has landed, by id."""
+    return {row.id: row.name for row in app.store.rows(run_id) if row.state is State.DONE}
+
+
+def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
+    """Undoing moves the run branch alone; what was merged before stays in the base branch."""
+    from yaoki.app.facts import GitHere
+    from yaoki.app.looking import taking
+
+    run = app.store.run(run_id)
+    try:
+        held = GitHere(app.repository.common_dir).taken(run.base_branch, [landed], run.base)
+    except GitFailed:
+        return
+    if held:
+        way = taking(app, run) or f"yaoki merge {run.id} --partial"
+        prose(f"{line(run.base_branch)} still holds it; to take it back there as well: {way}")

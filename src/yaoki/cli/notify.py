@@ -49,7 +49,7 @@ def test(as_json: bool, repo: Path) -> int:
         raise SettingsInvalid(
             "no channel for notices is configured",
             hint='add to yaoki.toml: [notify] with desktop = true, or command = ["…"], or '
-            'webhook = "https://…"; docs/guides/notices.md',
+            'webhook = "https://…"; then: yaoki notify test',
         )
     tried = [_tried(name, channel, _notice(app, name)) for name, channel in channels.items()]
     bad = [one for one in tried if not one.delivered]

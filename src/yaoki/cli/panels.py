@@ -174,7 +174,7 @@ class Answering:
             self._choice, self._refused = None, line(f"{error.sentence}; {error.hint}")
             return
         self.over = True
-        self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}; {task.state.value}"
+        self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}"
 
 
 def folded(text: str, width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ import click
 
 from yaoki.cli import growing, imports
 from yaoki.cli.door import Function, json_option, repo_option
-from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.cli.render import columns, document, line, next_command, prose
 from yaoki.core.counting import count
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
@@ -24,8 +25,10 @@ from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
     from yaoki.app import App
+    from yaoki.core.settings import Settings
     from yaoki.plan import Plan
 
+STDIN = "-"
 FILE = click.Path(path_type=Path)
 WIDTH = 74
 # What settings would bring, and a plan without any lacks.
@@ -47,6 +50,8 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     try:
         return _loaded(app, file, agents)
     except PlanInvalid as refused:
+        if str(file) == STDIN:
+            refused.hint = "mend what comes through standard input, then once more"
         if any(LACKING.search(words) for words in refused.defects):
             held = app.loaded.file
             found = f"yaoki init --dry-run shows what {held} could hold"
@@ -55,18 +60,26 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
 
 
 def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
-    from yaoki.plan import load_plan
-
     if not agents:
-        return load_plan(file, app.settings, app.known)
+        return _parsed(app, file, app.settings)
     for name in agents:
         if name not in app.settings.agents:
             near = did_you_mean(name, app.settings.agents)
             raise click.UsageError(f"--agent: the settings have no agent {name!r}{near}")
-    plan = load_plan(file, replace(app.settings, agent=tuple(agents)), app.known)
+    plan = _parsed(app, file, replace(app.settings, agent=tuple(agents)))
     if not any(agent.name in agents for spec in plan.specs for agent in spec.agents):
         raise click.UsageError(f"--agent: {file} names its agents itself; nothing would use it")
     return plan
+
+
+def _parsed(app: App, file: Path, settings: Settings) -> Plan:
+    """`-` is standard input, as it is everywhere."""
+    from yaoki.plan import load_plan, parse_plan, text_in
+
+    if str(file) != STDIN:
+        return load_plan(file, settings, app.known)
+    name = "standard input"
+    return parse_plan(text_in(sys.stdin.buffer, name), name, settings, app.known)
 
 
 def read_goal(app: App, goal: str) -> Plan:
@@ -97,7 +110,9 @@ def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
 @json_option
 @repo_option
 def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
-    """Say everything that is wrong with PLAN; exit code 2 if anything is."""
+    """Say everything that is wrong with PLAN, a file or - for standard input; exit code 2 if
+    anything is.
+    """
     try:
         tasks = len(_open(plan, repo, agents)[1].specs)
     except PlanInvalid as refused:
@@ -107,7 +122,7 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     if as_json:
         document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        say(f"{line(str(plan))}: {count(tasks, 'task')}, no defects")
+        prose(f"{line(str(plan))}: {count(tasks, 'task')}, no defects")
         next_command(f"yaoki run {line(str(plan))}")
     return 0
 
@@ -143,7 +158,10 @@ def plan() -> None:
 def show_plan(
     plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path
 ) -> int:
-    """Show the tasks of PLAN, how often agents can run at worst, and what it may cost."""
+    """Show the tasks of PLAN, how often agents can run at worst, and what it may cost.
+
+    PLAN is a file, or - for standard input.
+    """
     app, held = _open(plan, repo, agents)
     try:
         view = view_of(app, held)
@@ -170,15 +188,15 @@ def _touched(view: PlanView, check: str) -> list[str]:
 
 def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     if findings is None:
-        say("the base was not looked at; --baseline runs the checks on it once")
+        prose("the base was not looked at; --baseline runs the checks on it once")
         return
     red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
     looked = count(len(findings), "check passes", "checks pass")
-    say(f"at the base {len(findings) - len(red)} of {looked}")
+    prose(f"at the base {len(findings) - len(red)} of {looked}")
     for finding in red:
         tasks = ", ".join(_touched(view, finding.check)) or "no task"
         head = f"{finding.outcome.value} {line(finding.check, 40)}"
-        say(f"  {head}: {line(finding.message, 160)}; touches {line(tasks, 120)}")
+        prose(f"  {head}: {line(finding.message, 160)}; touches {line(tasks, 120)}")
 
 
 def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> Any:
@@ -196,16 +214,16 @@ def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> An
 
 
 def show(view: PlanView) -> None:
-    say(line(view.goal, 120))
+    prose(line(view.goal, 120))
     for text in columns([_row(task) for task in view.tasks]):
-        say(f"  {text}")
+        prose(f"  {text}")
     if view.done_when:
-        say(f"done when on the run branch: {line(', '.join(view.done_when))}")
-    say(summary(view))
+        prose(f"done when on the run branch: {line(', '.join(view.done_when))}")
+    prose(summary(view))
     for text in _parts(view):
-        say(f"  {text}")
+        prose(f"  {text}")
     for words in cost_lines(view.costs):
-        say(line(words) if not words.startswith(" ") else f"  {line(words.strip())}")
+        prose(line(words) if not words.startswith(" ") else f"  {line(words.strip())}")
 
 
 def summary(view: PlanView) -> str:

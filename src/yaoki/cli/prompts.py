@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import Function, json_option, repo_option
-from yaoki.cli.render import clean, columns, document, line, next_command, say
+from yaoki.cli.render import clean, columns, document, line, next_command, prose, say
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings import LANGUAGES
 from yaoki.errors import TemplateInvalid, Unknown
@@ -105,9 +105,9 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
         document({**about, "prompts": found, "defects": defects})
     else:
         for text in columns([_row(one) for one in found]):
-            say(text)
+            prose(text)
         for defect in defects:
-            say(f"broken: {line(defect)}")
+            prose(f"broken: {line(defect)}")
         next_command("yaoki prompts show NAME")
     return BROKEN if defects or any(told) else 0
 

@@ -9,7 +9,7 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.persons import refuse_agents
-from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.cli.render import columns, document, line, next_command, prose
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def _show(pruning: Pruning, pruned: Pruned, fates: list[Fate]) -> None:
     rows += [("due", f.life.run_id, _weight(pruning, f), line(f.why)) for f in due]
     rows += [("stays", f.life.run_id, _weight(pruning, f), line(f.why)) for f in stays[-SHOWN:]]
     for text in columns(rows) or ["there is no run here"]:
-        say(text)
+        prose(text)
     if len(stays) > SHOWN:
-        say(f"… {len(stays) - SHOWN} more that stay: yaoki prune --dry-run --json")
+        prose(f"… {len(stays) - SHOWN} more that stay: yaoki prune --dry-run --json")
     if pruned.archived:
-        say(f"in {line(str(pruning.folder))}")
+        prose(f"in {line(str(pruning.folder))}")
     next_command("yaoki prune" if due else "yaoki status --all")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,10 @@ import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.named import named
-from yaoki.cli.render import columns, document, line, next_command, say, when
+from yaoki.cli.render import columns, document, line, next_command, prose, when
 from yaoki.core.counting import count
 from yaoki.core.model import State
-from yaoki.errors import NotNow, Unknown, YaokiError
+from yaoki.errors import NotNow, Unknown
 from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
 
@@ -35,11 +36,13 @@ def recover(
 ) -> int:
     """List the kept work of every attempt, of TASK or of RUN; with --branch, check one out."""
     from yaoki.app import App
+    from yaoki.app.kept import left_nothing
 
     app = App(repo.absolute())
     try:
         works = [work for work in _works(app, what, run_name) if attempt in (None, work.attempt)]
-        empty = _left_nothing(app, works)
+        empty = left_nothing(app, works)
+        works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
             return _branch(app, works, empty, branch, as_json=as_json)
         _list(works, empty, as_json=as_json)
@@ -64,41 +67,13 @@ def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     ]
 
 
-def _left_nothing(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
-    """Refs of attempts that stand where they began: at a commit that another task landed, or at
-    the base.  Without a store nobody knows.
-    """
-    try:
-        landed = _landed(app, works) if app.has_store else {}
-    except YaokiError:
-        # What is kept is listed whatever became of the store.
-        return frozenset()
-    at = ((work, landed[work.commit]) for work in works if work.commit in landed)
-    return frozenset(work.ref for work, names in at if not _made(work, names))
-
-
-def _landed(app: App, works: Sequence[SavedWork]) -> dict[str, dict[str, str]]:
-    """Who landed which commit, by id and name, in the runs of these works; nobody the base."""
-    mine = {work.task_id.rpartition("-")[0] for work in works}
-    found: dict[str, dict[str, str]] = {}
-    for run in app.store.runs():
-        if run.id in mine:
-            found.setdefault(run.base, {})
-            for row in app.store.rows(run.id):
-                found.setdefault(row.landed, {})[row.id] = row.name
-    return found
-
-
-def _made(work: SavedWork, landed: Mapping[str, str]) -> bool:
-    """Is the commit the task's own?  Where several landed it, most of them had nothing to change,
-    and its subject names the one that made it.
-    """
-    name = landed.get(work.task_id)
-    return name is not None and (len(landed) == 1 or work.subject.startswith(f"{name}: "))
-
-
 def _branch(
-    app: App, works: Sequence[SavedWork], empty: frozenset[str], branch: str, *, as_json: bool
+    app: App,
+    works: Sequence[SavedWork],
+    empty: Mapping[str, datetime],
+    branch: str,
+    *,
+    as_json: bool,
 ) -> int:
     if not works:
         raise Unknown("no kept work matches", hint="yaoki recover")
@@ -107,27 +82,27 @@ def _branch(
     if as_json:
         document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
     else:
-        say(f"branch {line(branch)} is at {chosen.commit[:10]}: {line(chosen.subject, 80)}")
+        prose(f"branch {line(branch)} is at {chosen.commit[:10]}: {line(chosen.subject, 80)}")
         next_command(f"git switch {line(branch)}")
     return 0
 
 
-def _list(works: list[SavedWork], empty: frozenset[str], *, as_json: bool) -> None:
+def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: bool) -> None:
     if as_json:
         kept = [_saved(work, empty) for work in works]
         document({"schema": SCHEMA, "kept": kept})
         return
     rows = [
         (
-            *(w.task_id, f"attempt {w.attempt}", when(w.at), w.commit[:10]),
+            *(w.task_id, f"attempt {w.attempt}", when(empty.get(w.ref, w.at)), w.commit[:10]),
             "left nothing of its own" if w.ref in empty else line(w.subject, 80),
         )
         for w in works[-SHOWN:]
     ]
     for text in columns(rows) or ["no work is kept yet"]:
-        say(text)
+        prose(text)
     if len(works) > SHOWN:
-        say(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
+        prose(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
     own = [work for work in works if work.ref not in empty]
     if own:
         last = own[-1]
@@ -136,13 +111,13 @@ def _list(works: list[SavedWork], empty: frozenset[str], *, as_json: bool) -> No
         next_command("yaoki status")
 
 
-def _saved(work: SavedWork, empty: frozenset[str]) -> dict[str, object]:
+def _saved(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
     return {
         "task": work.task_id,
         "attempt": work.attempt,
         "ref": work.ref,
         "commit": work.commit,
-        "at": work.at.isoformat(),
+        "at": empty.get(work.ref, work.at).isoformat(),
         "subject": work.subject,
         "left_nothing": work.ref in empty,
     }
@@ -171,7 +146,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
         return 0
     rows = [(s.id, when(s.at), s.commit[:10]) for s in found[-SHOWN:]]
     for text in columns(rows) or ["there is no snapshot"]:
-        say(text)
+        prose(text)
     next_command(f"yaoki restore {found[-1].id}" if found else "yaoki recover")
     return 0
 
@@ -189,6 +164,9 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         task = app.store.task(found.task_id)
         if task.state is State.ACTIVE:
             raise NotNow(f"{task.id} is at work", hint=f"yaoki cancel {task.id}")
+        if task.state.final and not Path(task.work.worktree).is_dir():
+            words = f"{task.id} is {task.state.value}: it has no worktree any more"
+            raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
         made = app.workspace.restore(snapshot, task)
         told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
         data = {"snapshot_id": snapshot, **told}
@@ -197,6 +175,6 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
             document({"schema": SCHEMA, "task": task.id, **data})
             return 0
         counts = f"{count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
-        say(f"{line(task.work.worktree)}: {counts}")
+        prose(f"{line(task.work.worktree)}: {counts}")
         next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any
 import click
 
 from yaoki import views
+from yaoki.cli.fold import cells, folded, terminal_cells
 from yaoki.cli.gone import ReaderGone
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
@@ -79,6 +79,12 @@ def say(text: str = "") -> None:
         raise ReaderGone from closed
 
 
+def prose(text: str) -> None:
+    """A line for people: broken between words where a terminal would break it anywhere."""
+    for part in folded(text, terminal_cells()):
+        say(part)
+
+
 def document(data: Mapping[str, Any]) -> None:
     say(json.dumps(masked(data), indent=2))
 
@@ -91,22 +97,17 @@ def masked(value: Any) -> Any:
 # ------------------------------------------------------------------ columns
 
 
-def width(text: str) -> int:
-    """Columns on a terminal: wide characters take two."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows set out in columns; the last column is as long as it is."""
     if not rows:
         return []
-    sizes = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    sizes = [max(cells(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [_padded(row, sizes).rstrip() for row in rows]
 
 
 def _padded(row: Sequence[str], sizes: Sequence[int]) -> str:
-    cells = [cell + " " * (size - width(cell)) for cell, size in zip(row, sizes, strict=True)]
-    return "  ".join(cells)
+    padded = [cell + " " * (size - cells(cell)) for cell, size in zip(row, sizes, strict=True)]
+    return "  ".join(padded)
 
 
 # ------------------------------------------------------------------ tasks

@@ -18,10 +18,11 @@ from yaoki.cli.render import (
     names_of,
     next_command,
     paint,
+    prose,
     say,
 )
 from yaoki.core.counting import count
-from yaoki.core.model import Choice, State
+from yaoki.core.model import Choice, State, TaskKind
 from yaoki.core.status import Status
 from yaoki.errors import NotNow
 from yaoki.ports import Row
@@ -31,6 +32,7 @@ from yaoki.views.choices import hears
 if TYPE_CHECKING:
     from yaoki.app import App
 
+STDOUT = "-"
 SHOWN = 30
 NOTICED_SHOWN = 5
 NOTHING = "nothing to change: its checks passed as it was"
@@ -64,20 +66,24 @@ def report(
     """Tell what became of RUN, and what proves it; the newest unless named.
 
     The form follows from the end of FILE (.md, .html, .json) unless --format says it; markdown
-    otherwise.  --receipt writes what `yaoki verify` holds against git.
+    otherwise.  --receipt writes what `yaoki verify` holds against git.  - is standard output.
     """
     from yaoki.app.reporting import made_report, rendered
 
+    if str(receipt) == STDOUT and (as_json or form or output):
+        raise click.UsageError("--receipt - is all that standard output can take")
     with opened(repo) as app:
         made = made_report(app, app.naming.run(run))
     if receipt is not None:
         _write_receipt(made, receipt)
+    if str(receipt) == STDOUT:
+        return 0
     if receipt is not None and not (form or output or as_json):
         say(f"receipt of run {made['run']['run']}: {receipt}")
         next_command(f"yaoki verify {receipt}")
         return 0
     text = rendered(made, "json" if as_json else form or _form_of(output))
-    if output is None:
+    if output is None or str(output) == STDOUT:
         say(text.removesuffix("\n"))
         return 0
     _write(output, text)
@@ -93,6 +99,9 @@ def _form_of(output: Path | None) -> str:
 def _write(file: Path, text: str) -> None:
     from yaoki.system import write_out
 
+    if str(file) == STDOUT:
+        say(text.removesuffix("\n"))
+        return
     if not file.parent.is_dir():
         raise NotNow(f"there is no folder {file.parent}", hint=f"mkdir -p {file.parent}")
     write_out(file, text.encode())
@@ -115,20 +124,20 @@ def show(app: App, view: RunView, *, stopped: bool = False) -> None:
     run = view.run
     told = "stopped; nothing is lost" if stopped else view.status.value
     tone = {Status.DONE: "green", Status.ESCALATED: "red"}.get(view.status, "yellow")
-    say(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
+    prose(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
     if run.paused:
-        say(paint(f"  paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
+        prose(paint(f"  paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
     _landed(app, view)
     for task in view.asking[:SHOWN]:
         ask(app, task)
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
     for note in view.notes[:SHOWN]:
-        say(f"  note: {_note(note, view)}")
+        prose(f"  note: {_note(note, view)}")
     _noticed(app, view)
-    say(f"  all of it: yaoki report {run.id}")
+    prose(f"  all of it: yaoki report {run.id}")
     if view.part and not stopped:
-        say(paint(f"  {view.part}", "yellow"))
+        prose(paint(f"  {view.part}", "yellow"))
     next_command(f"yaoki resume {run.id}" if stopped else view.next)
 
 
@@ -139,9 +148,9 @@ def _noticed(app: App, view: RunView) -> None:
     found, names = list(warnings_of(app, view.run).listed.values()), names_of(view)
     for one in found[:NOTICED_SHOWN]:
         name = f"{line(names.get(one.task_id, one.task_id), NAME_CHARS)}: " if one.task_id else ""
-        say(paint(f"  noticed: {name}{line(one.words, QUESTION_CHARS)}", "yellow"))
+        prose(paint(f"  noticed: {name}{line(one.words, QUESTION_CHARS)}", "yellow"))
     if len(found) > NOTICED_SHOWN:
-        say(f"  … {len(found) - NOTICED_SHOWN} more of that kind stand in the report")
+        prose(f"  … {len(found) - NOTICED_SHOWN} more of that kind stand in the report")
 
 
 def _note(note: TaskView, view: RunView) -> str:
@@ -162,37 +171,43 @@ def _landed(app: App, view: RunView) -> None:
     unchanged = unchanged_in(app, view.run)
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks = view.landed, len(view.planned)
-    say(f"  {len(done)} of {count(tasks, 'task')} landed on {view.run.branch}")
+    made = [task for task in done if task.row.kind != TaskKind.PLAN]
+    if done and not made:
+        # A plan is an answer: it is kept in the store, and nothing of it stands on the branch.
+        prose(f"  {len(done)} of {count(tasks, 'task')} done; nothing landed on {view.run.branch}")
+        return
+    prose(f"  {len(done)} of {count(tasks, 'task')} landed on {view.run.branch}")
     rows = [
         (
             *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),
             NOTHING if t.row.id in unchanged else "",
         )
-        for t in done[:SHOWN]
+        for t in made[:SHOWN]
     ]
     for text in columns(rows):
-        say(f"    {text}")
-    _more(done)
+        prose(f"    {text}")
+    _more(made)
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is Status.DONE and proofs[-1:] == [State.DONE]:
-        say("  the whole was then proven once more")
+        prose("  the whole was then proven once more")
 
 
 def _more(tasks: Sequence[TaskView]) -> None:
     if len(tasks) > SHOWN:
-        say(f"    … {len(tasks) - SHOWN} more: yaoki status --json")
+        prose(f"    … {len(tasks) - SHOWN} more: yaoki status --json")
 
 
 def ask(app: App, task: TaskView) -> None:
     """The question, and each answer as the command that gives it."""
     row = task.row
-    say(paint(f"  needs you: {line(row.name, 60)}  {task.reason}", "red"))
+    optional = "" if row.required or row.parent else " (optional)"
+    prose(paint(f"  needs you: {line(row.name, 60)}{optional}  {task.reason}", "red"))
     for text in lines_of(row.question):
-        say(f"    {text}")
+        prose(f"    {text}")
     held = app.store.task(row.id)
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:
-        say(f"    {_command(row, choice, held.work.worktree, failing)}")
+        prose(f"    {_command(row, choice, held.work.worktree, failing)}")
 
 
 def _command(row: Row, choice: str, worktree: str, check: str) -> str:
@@ -212,7 +227,7 @@ def _named(what: str, tasks: Sequence[TaskView]) -> None:
     if tasks:
         names = ", ".join(line(task.row.name, 60) for task in tasks[:SHOWN])
         more = f" and {len(tasks) - SHOWN} more" if len(tasks) > SHOWN else ""
-        say(f"  {what}: {names}{more}")
+        prose(f"  {what}: {names}{more}")
 
 
 def _blocked(view: RunView) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from datetime import timedelta
@@ -16,13 +17,13 @@ from yaoki.cli.door import json_option, look, opened, repo_option
 from yaoki.cli.follow import Following, Rest, beside
 from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.persons import refuse_agents
-from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.render import document, line, next_command, prose
 from yaoki.cli.screens import screen_for
 from yaoki.cli.worker import tag_option
 from yaoki.core.model import Continuous
 from yaoki.core.status import Status
-from yaoki.errors import PlanInvalid
-from yaoki.views import plan_document, plan_view, status_document
+from yaoki.errors import PlanInvalid, SettingsInvalid
+from yaoki.views import PlanView, plan_document, plan_view, status_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -63,9 +64,11 @@ def run(
 ) -> int:
     """Carry PLAN to a proven end; returns when everything rests.
 
-    A sentence instead of a file is a GOAL: the planner of the settings makes the plan, which is
-    shown before it starts.
+    PLAN is a file, or - for standard input.  A sentence instead of a file is a GOAL: the planner
+    of the settings makes the plan, which is shown before it starts.
     """
+    if not plan.strip():
+        raise click.UsageError("PLAN|GOAL is empty")
     if detach and (parallel or tags):
         word = "--parallel" if parallel else "--tag"
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
@@ -74,16 +77,34 @@ def run(
         held = _read(app, plan, agents, continuous=continuous)
         view = plans.view_of(app, held)
         if dry_run:
-            document(plan_document(view)) if as_json else plans.show(view)
-            return 0
+            return _shown(view, plan, as_json=as_json)
+        _refuse_homeless(app)
         started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
-            say(f"run {started.id}: {line(started.goal, 120)}")
+            prose(f"run {started.id}: {line(started.goal, 120)}")
             many = "" if detach else f"; up to {started.parallel} at the same time"
-            say(f"{plans.summary(view)}{many}")
+            prose(f"{plans.summary(view)}{many}")
         if detach:
             return _detached(app, started, quiet=quiet, as_json=as_json)
         return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
+
+
+def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
+    if as_json:
+        document(plan_document(view))
+        return 0
+    plans.show(view)
+    next_command(f"yaoki run {line(shlex.quote(plan))}")
+    return 0
+
+
+def _refuse_homeless(app: App) -> None:
+    """No task could begin, and each would ask about the same."""
+    try:
+        app.worktrees.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        words = f"no worktree can be made in {app.worktrees}: {fault.strerror}"
+        raise SettingsInvalid(words, hint="export YAOKI_HOME=DIR") from fault
 
 
 def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
@@ -107,7 +128,7 @@ def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
         document(status_document(look(app, run)))
     elif not quiet:
         how = "was started and carries" if fresh else "carries"
-        say(f"the background worker (process {worker.pid}) {how} it")
+        prose(f"the background worker (process {worker.pid}) {how} it")
     if not as_json:
         next_command(f"yaoki watch {run.id}")
     return 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from yaoki.cli.gone import ReaderGone
-from yaoki.cli.render import paint, say, story_line
+from yaoki.cli.render import paint, prose, story_line
 from yaoki.ports import Entry
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Lines:
         if self._closed:
             return
         try:
-            say(text)
+            prose(text)
         except ReaderGone:
             self._closed = True
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option
-from yaoki.cli.render import columns, document, line, next_command, say
+from yaoki.cli.render import columns, document, line, next_command, prose
 from yaoki.ports import Entry
 from yaoki.views import SCHEMA
 from yaoki.views.cures import Cure, cure_document, cures
@@ -39,12 +39,12 @@ def prompts(as_json: bool, repo: Path) -> int:
         document({"schema": SCHEMA, "prompts": [cure_document(cure) for cure in found]})
         return 0
     if not found:
-        say("no prompt about a failure has been sent yet")
+        prose("no prompt about a failure has been sent yet")
         next_command("yaoki run PLAN")
         return 0
     heads: tuple[str, ...] = ("pattern", "sent", "cured", "not", "rate", "prompt")
     for words in columns([heads, *(_row(cure) for cure in found)]):
-        say(words)
+        prose(words)
     first = next((name for cure in found if (name := name_of(cure.pattern)) in known), "")
     next_command(f"yaoki prompts show {line(first)}" if first else "yaoki prompts list")
     return 0

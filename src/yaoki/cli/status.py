@@ -17,7 +17,7 @@ from yaoki.cli.render import (
     names_of,
     next_command,
     paint,
-    say,
+    prose,
     task_lines,
     when,
 )
@@ -58,19 +58,19 @@ def status(
 def show(app: App, view: RunView, *, workers: bool = False) -> None:
     """A head, the tasks, the workers if asked for, the next command."""
     run = view.run
-    say(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
-    say(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
+    prose(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
+    prose(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
     if run.paused:
-        say(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
+        prose(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
     shown = foremost(view)
     for text in task_lines(shown, app.clock.now(), names_of(view)):
-        say(f"  {text}")
+        prose(f"  {text}")
     if len(shown) < len(view.tasks):
-        say(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
+        prose(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
     for text in worker_lines(app.workers(), app.clock.now()) if workers else ():
-        say(text)
+        prose(text)
     if view.part:
-        say(paint(view.part, "yellow"))
+        prose(paint(view.part, "yellow"))
     next_command(view.next)
 
 
@@ -82,7 +82,7 @@ def _workers(repo: Path, *, as_json: bool) -> int:
             document(workers_document(live))
             return 0
         for text in worker_lines(live, app.clock.now()) or ["no worker serves this store"]:
-            say(text)
+            prose(text)
         next_command("yaoki status" if live else "yaoki up")
     return 0
 
@@ -100,7 +100,7 @@ def _list(app: App, *, as_json: bool) -> int:
         for view in reversed(runs)
     ]
     for text in columns(rows) or ["no run yet"]:
-        say(text)
+        prose(text)
     next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
     return 0
 

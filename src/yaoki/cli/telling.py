@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from yaoki.cli.fold import folded, terminal_cells
 from yaoki.core.display import plain
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import YaokiError
@@ -61,7 +62,9 @@ def _tell(
 
 
 def _error(line: str) -> None:
-    click.echo(plain(line), err=True)
+    for whole in plain(line).split("\n"):
+        for part in folded(whole, terminal_cells(sys.stderr)):
+            click.echo(part, err=True)
 
 
 def _log(error: Exception, given: Sequence[str]) -> Path | None:

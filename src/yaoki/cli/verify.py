@@ -10,7 +10,7 @@ import click
 
 from yaoki.app.facts import facts_of
 from yaoki.cli.door import json_option, repo_option
-from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.cli.render import columns, document, line, next_command, paint, prose
 from yaoki.views import SCHEMA
 from yaoki.views.report import Line, Stored
 from yaoki.views.report import verify as verified
@@ -57,10 +57,10 @@ def _document(held: Line) -> dict[str, object]:
 def _show(lines: Sequence[Line], *, true: bool) -> None:
     rows = [(MARKS[held.ok], held.name, line(held.words)) for held in lines]
     for text, held in zip(columns(rows), lines, strict=True):
-        say(
+        prose(
             paint(text, {True: "green", False: "red"}.get(held.ok) if held.ok is not None else None)
         )
         for place in held.places:
-            say(f"       {line(place)}")
+            prose(f"       {line(place)}")
     told = "verified: git agrees with every line" if true else "not verified: see BAD above"
-    say(paint(told, "green" if true else "red"))
+    prose(paint(told, "green" if true else "red"))

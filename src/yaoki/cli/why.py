@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.render import clean, clock, document, line, lines_of, next_command, say, when
+from yaoki.cli.render import clean, clock, document, line, lines_of, next_command, prose, when
 from yaoki.core.model import State
 from yaoki.views import Decision, Explanation, Try, explanation_document
 
@@ -45,7 +45,7 @@ def explained(app: App, task_id: TaskId) -> Explanation:
 
 def _show(held: Explanation) -> None:
     for text in lines(held):
-        say(text)
+        prose(text)
     next_command(held.view.next or _next(held))
 
 

@@ -229,10 +229,14 @@ def _again(
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
         "3.7" if failure.kind is Kind.LOST else _RULE.get(strategy, "4.6"),
-        f"a {failure.kind} count of {most} would ask a person{_next_step(task, failure, same)}",
+        f"{_a(failure.kind)} count of {most} would ask a person{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
     )
+
+
+def _a(kind: Kind) -> str:
+    return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
 def _next_step(task: Task, failure: Failure, same: int) -> str:

@@ -307,7 +307,9 @@ class Settings:
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
-    language: str = key("en", "language of prompts and messages", words=LANGUAGES)
+    language: str = key(
+        "en", "language of the words about a failure, in the prompt of a retry", words=LANGUAGES
+    )
     source: str = "yaoki.toml"
 
     @property

@@ -158,7 +158,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unfit(file: Path, words: str) -> NotNow:
-    return NotNow(f"{file} {words}; it was not changed", hint="mend it, or move it away")
+    return NotNow(
+        f"{file} {words}; it was not changed",
+        hint=f"mend it, or move it away: mv {file} {file}.old",
+    )
 
 
 # ------------------------------------------------------------------ the files

@@ -31,7 +31,7 @@ def mcp(above: str | None, repo: str | None) -> int:
     where = Path(repo or above or repository_of(os.environ) or ".")
     desk = Desk(where, dict(os.environ))
     if sys.stdin.isatty():
-        click.echo("yaoki: an MCP client is expected here; see docs/guides/mcp.md", err=True)
+        click.echo("yaoki: an MCP client is expected here; Ctrl-D ends it", err=True)
     server = Server(
         [tool.document() for tool in TOOLS.values()],
         lambda name, given: _called(lambda: TOOLS[name].call(desk, given), name),

@@ -64,7 +64,7 @@ class ServicesChannel:
             )
         if any(service_defect(address) for address in more):
             words = f"the variable {self._variable} holds something that is no address of a service"
-            raise NoticeFailed(words, permanent=True, hint="docs/guides/notices.md")
+            raise NoticeFailed(words, permanent=True, hint=f"export {self._variable}='SERVICE://…'")
         return list(dict.fromkeys((*self._written, *more)))
 
 

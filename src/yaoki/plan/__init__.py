@@ -5,16 +5,26 @@ The reader and its models are imported when a plan is read, so that other comman
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from yaoki.core.settings import Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.plan.value import Asked, Known, Plan
 
-__all__ = ["Asked", "Known", "Plan", "check_settings", "load_plan", "parse_plan", "plan_schema"]
+__all__ = [
+    "Asked",
+    "Known",
+    "Plan",
+    "check_settings",
+    "load_plan",
+    "parse_plan",
+    "plan_schema",
+    "text_in",
+]
 
 NOTHING = Known()
 
@@ -33,23 +43,29 @@ def read_document(path: Path) -> tuple[Any, list[str]]:
 
 
 def _text_of(path: Path) -> str:
-    from yaoki.plan.source import BYTES_MAX
-
     try:
         with path.open("rb") as file:
-            raw = file.read(BYTES_MAX + 1)
+            return text_in(file, str(path))
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        raise PlanInvalid(f"{path} cannot be read: {reason}", hint="name a plan file") from fault
+        look = f"look what is there: ls -l {shlex.quote(str(path.parent))}"
+        raise PlanInvalid(f"{path} cannot be read: {reason}", hint=look) from fault
+
+
+def text_in(stream: BinaryIO, name: str) -> str:
+    """The text of a plan, within its bound; `name` stands before each defect."""
+    from yaoki.plan.source import BYTES_MAX
+
+    raw = stream.read(BYTES_MAX + 1)
     if len(raw) > BYTES_MAX:
-        raise _refused(str(path), [f"{path}: more than the limit of {BYTES_MAX} bytes"])
+        raise _refused(name, [f"{name}: more than the limit of {BYTES_MAX} bytes"])
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = raw.count(b"\n", 0, fault.start) + 1
         column = fault.start - raw.rfind(b"\n", 0, fault.start)
-        defect = f"{path}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
-        raise _refused(str(path), [defect]) from fault
+        defect = f"{name}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
+        raise _refused(name, [defect]) from fault
 
 
 def parse_plan(text: str, name: str, settings: Settings, known: Known = NOTHING) -> Plan:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from yaoki.core.nearest import nearest
+from yaoki.core.settings import Settings
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -13,6 +14,8 @@ Position = tuple[int, int]
 SHOWN_MAX = 1_000
 # Looking for a near word takes time; a file with this many defects has a larger problem.
 NEAREST_MAX = 50
+# What settings hold: whoever writes one of these into a plan is told where it belongs.
+SECTIONS = frozenset(held.name for held in fields(Settings))
 
 
 @dataclass(slots=True)
@@ -43,6 +46,8 @@ class Defects:
         """Note a key nobody knows.  The one that was meant is broken with it: it is not missing."""
         meant = self.meant(str(path[-1]), known)
         near = f"; did you mean {meant!r}?" if meant else ""
+        if not meant and len(path) == 1 and path[0] in SECTIONS:
+            near = "; it belongs in yaoki.toml"
         self.add(path, f"unknown key{near}", at=self.keys.get(path))
         self.broken.add(path)
         if meant and (*path[:-1], meant) not in self.positions:

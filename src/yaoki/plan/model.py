@@ -328,4 +328,6 @@ class PlanModel(Strict):
     done_when: list[str] = Field([], description="checks proven on the run branch at the end")
     final_tasks: list[TaskModel] = Field([], description="tasks that run after all others")
     priority: Priority = Field(0, description="of the run among runs")
-    language: Literal["en", "ja"] = Field("en", description="language of prompts and messages")
+    language: Literal["en", "ja"] = Field(
+        "en", description="language of the words about a failure, in the prompt of a retry"
+    )

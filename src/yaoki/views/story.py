@@ -98,7 +98,8 @@ def _answered(data: Data) -> str:
 
 
 def _cancelled(data: Data) -> str:
-    return "cancelled" + (f"; its work is kept at {data['kept'][:10]}" if data.get("kept") else "")
+    """Whether it had changed anything by then, this line alone does not know."""
+    return "cancelled" + (f"; kept as it stood, at {data['kept'][:10]}" if data.get("kept") else "")
 
 
 def _returned(data: Data) -> str:

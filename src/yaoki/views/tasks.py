@@ -217,7 +217,7 @@ def _next(
             return f"yaoki {'watch' if worker else 'resume'} {run.id}"
         case Status.DONE:
             if run.merged:
-                return f"git log {run.merged}"
+                return merged_log(run)
             return taking() or f"yaoki merge {run.id}"
         case Status.ESCALATED:
             first = in_need(tasks)
@@ -229,10 +229,15 @@ def _next(
         case Status.CANCELLED:
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))
             if not any(view.row.landed for view in done):
-                return "yaoki recover"
+                return f"yaoki recover {run.id}"
             if run.merged:
-                return f"git log {run.merged}"
+                return merged_log(run)
             return taking() or f"yaoki merge {run.id} --partial"
+
+
+def merged_log(run: Run) -> str:
+    """What the merge brought, and not the whole past."""
+    return f"git log {run.base[:10]}..{run.merged[:10]}"
 
 
 def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:

@@ -24,12 +24,14 @@ DECISIONS: Mapping[str, str] = {
 }
 # The rules a decision can name, in one sentence each.
 RULES: Mapping[str, str] = {
+    "3.7": "an attempt that was cut off is lost, not failed: a fresh one begins anew",
     "4.1": "only kinds of failure with a retry rule are tried again",
     "4.2": "a permanent fault is not retried; its cause is mended first",
     "4.6": "the same failure with the same work changes the strategy, then ends the retries",
     "4.8": "a fault of our own repeats the stage and costs the agent no try",
     "5.1": "retry while the kind's count and the total are below their maximum",
     "6.5": "a check without an agent is not asked again about the same commit",
+    "5.4": "a limit that lasts longer than rate_limit_wait_max parks the task until then",
     "8.3": "a group is recovered once; what fails again lands in part, or a person is asked",
     "8.4": "one re-run from the run branch's head, once per lineage, if others have landed",
     "10.4": "what a person took over is verified, not retried",
@@ -197,8 +199,10 @@ ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED", "TAS
 
 def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:
     tries: dict[int, Try] = {}
+    base = ""
     for entry in entries:
         if entry.event == "ATTEMPT_STARTED":
+            base = entry.data.get("base", "")
             tries[entry.attempt] = Try(entry.attempt, entry.at, entry.data["agent"])
         known = tries.get(entry.attempt)
         if known is None:
@@ -209,7 +213,9 @@ def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:
         elif entry.event == "AGENT_FINISHED":
             tries[entry.attempt] = _used(known, entry.data["exit"])
         elif entry.event in ENDS:
-            tries[entry.attempt] = replace(known, ended=told(entry))
+            nothing = bool(base) and entry.data.get("kept") == base
+            ended = "cancelled; it had changed nothing" if nothing else told(entry)
+            tries[entry.attempt] = replace(known, ended=ended)
     return tuple(tries.values())
 
 

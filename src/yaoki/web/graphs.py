@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ def _written(desk: Desk, view: RunView, shape: Shape, cursor: int) -> Written:
         "nodes": [_node(desk, task, layers, numbers) for task in view.tasks],
         "edges": [
             (numbers[need], numbers[task_id])
-            for task_id, needs in {**shape.needs, **proofs}.items()
+            for task_id, needs in (*{**shape.needs, **proofs}.items(), *left_out(view, shape))
             for need in needs
             if need in numbers
         ],
@@ -65,6 +65,16 @@ def proven(view: RunView, shape: Shape) -> dict[TaskId, tuple[TaskId, ...]]:
         before = [row.id for row in ends if row.n < proof.n]
         found[proof.id] = (*before, *list(found)[-1:])
     return found
+
+
+def left_out(view: RunView, shape: Shape) -> Iterator[tuple[TaskId, tuple[TaskId, ...]]]:
+    """A group that landed without one of its parts needs it no longer; it is still its part."""
+    needed = {need for needs in shape.needs.values() for need in needs}
+    for row in (task.row for task in view.tasks):
+        alone = row.parent and row.id not in needed and row.state is State.CANCELLED
+        group = TaskId(row.parent)
+        if alone and shape.layers.get(group, 0) > shape.layers[row.id]:
+            yield group, (row.id,)
 
 
 def last_layers(proofs: Iterable[TaskId], shape: Shape) -> dict[TaskId, int]:

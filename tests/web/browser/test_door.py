@@ -22,9 +22,12 @@ def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
     answer = page.goto(f"{home}/enter?token=act.9999999999.made-up.made-up")
     assert answer is not None
     assert answer.status == 401
-    assert answer.json()["error"]["code"] == "WRONG_TOKEN"
+    expect(page.get_by_text("This link is wrong or too old.")).to_be_visible()
+    expect(page).to_have_url(f"{home}/")
 
     page.goto(f"{home}/#/needs")
+    page.reload()
+    expect(page.get_by_text("This link is wrong or too old.")).to_have_count(0)
     expect(page.get_by_text("Open the link that this command prints.")).to_be_visible()
     expect(page.get_by_text("yaoki ui", exact=True)).to_be_visible()
     expect(page.get_by_role("navigation")).to_have_count(0)

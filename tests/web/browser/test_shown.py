@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.web.browser.chromium import Visit, visiting
 from tests.web.served import Served
@@ -157,3 +159,81 @@ def test_the_proof_of_the_whole_is_named_and_subtasks_are_not_optional(
     visit.go("#/runs")
     expect(page.locator(".card .progress-words")).to_contain_text("proof of the whole")
     visit.at_peace()
+
+
+def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
+    """The answers of this path, changed on their way."""
+
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        told = json.loads(answer.text())
+        change(told)
+        route.fulfill(response=answer, body=json.dumps(told))
+
+    page.route(re.compile(path), changed)
+
+
+def test_a_question_is_asked_once_and_an_optional_task_says_so(
+    served: Served, visit: Visit
+) -> None:
+    def asked(told: Any) -> None:
+        for one in told["asking"]:
+            one["task"] |= {"question": "Tabs or spaces?\nChoose one.", "required": False}
+            one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
+
+    answering(visit.page, r"/api/v1/needs-you", asked)
+    visit.enter(served, "#/needs")
+    expect(visit.page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
+    expect(visit.page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
+    expect(visit.page.locator(".asked .tag")).to_have_text("optional")
+    visit.at_peace()
+
+
+def test_what_landed_by_a_waiver_says_that_and_not_its_failure(
+    served: Served, run_id: str, visit: Visit
+) -> None:
+    def waived(told: Any) -> None:
+        told["ended"] = "LANDED"
+        told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
+
+    answering(visit.page, r"/api/v1/tasks/\S+/attempts/1$", waived)
+    visit.enter(served, f"#/task/{run_id}-1/1")
+    attempt = visit.page.locator("[data-attempt='1']")
+    expect(attempt.locator(".attempt-why")).to_have_text("A person waived: lie")
+    expect(attempt.get_by_text("Proven and landed.")).to_be_visible()
+    visit.at_peace()
+
+
+def test_a_wait_within_an_attempt_leaves_its_number_and_its_end_in_sight(
+    served: Served, visit: Visit
+) -> None:
+    def waited(told: Any) -> None:
+        start = datetime.fromisoformat(told["from"])
+
+        def span(from_s: int, until_s: int, **more: Any) -> dict[str, Any]:
+            ends = (start + timedelta(seconds=second) for second in (from_s, until_s))
+            return {
+                **dict(zip(("from", "until"), (e.isoformat() for e in ends), strict=True)),
+                **more,
+            }
+
+        told["until"] = told["now"] = span(0, 100)["until"]
+        row = told["rows"][0]
+        tries = {"attempt": 5, "ended": "LANDED", "failure": None, "stages": []}
+        row["attempts"] = [{**row["attempts"][0], **tries, **span(0, 100)}]
+        row["waits"] = [span(1, 99, cause="PERSON", words="MAX_RETRIES")]
+
+    answering(visit.page, r"/api/v1/runs/\S+/timeline", waited)
+    visit.enter(served, "#/run/-/timeline")
+    lane = visit.page.locator(".lane-svg").first
+    expect(lane.locator(".wait text")).to_have_text("a person: retries used up")
+    number, label = (lane.locator(one).bounding_box() for one in (".try-number", ".wait text"))
+    assert number is not None
+    assert label is not None
+    assert number["x"] + number["width"] <= label["x"] + 1
+    assert lane.evaluate(LAST) == ["try-number", "try-end"], "drawn over the wait"
+    visit.shot("a wait within")
+    visit.at_peace()
+
+
+LAST = "svg => [...svg.children].slice(-2).map((one) => one.getAttribute('class'))"

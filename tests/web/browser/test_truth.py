@@ -128,6 +128,18 @@ def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) 
     visit.at_peace()
 
 
+def test_a_run_that_is_not_there_is_not_the_run_looked_at_last(
+    served: Served, run_id: str, visit: Visit
+) -> None:
+    """An old bookmark, or a run that was pruned."""
+    visit.enter(served, "#/run/zzz")
+    expect(visit.page.get_by_text("no run named 'zzz'")).to_be_visible()
+
+    visit.go("#/run/-")
+    expect(visit.page.locator(".run-head .code")).to_have_text(run_id)
+    visit.at_peace("404")
+
+
 def test_a_page_speaks_the_language_of_its_browser(browser: Browser, served: Served) -> None:
     """Until the person or a setting chooses another; also where the server has words of its own."""
     context = browser.new_context(locale="ja-JP")

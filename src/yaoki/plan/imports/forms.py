@@ -57,7 +57,7 @@ def read_list(text: str, name: str, form: str = "", asked: Asked | None = None) 
 
 
 def _refused(name: str, why: str) -> PlanInvalid:
-    return PlanInvalid(f"{name}: {why}", hint="docs/guides/imports.md", defects=())
+    return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
 
 
 def _sound(made: Imported, asked: Asked) -> list[Item]:

@@ -16,7 +16,15 @@ from yaoki.views.choices import hears, meaning
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.receipt import Branch
 from yaoki.views.report.stored import Stored
-from yaoki.views.report.sums import flaky, kept_work, numbers, red_before, retries, times
+from yaoki.views.report.sums import (
+    flaky,
+    kept_work,
+    not_retried,
+    numbers,
+    red_before,
+    retries,
+    times,
+)
 from yaoki.views.report.tasks import Sight, task_part
 from yaoki.views.report.words import verdict
 from yaoki.views.tasks import RunView, TaskView
@@ -77,6 +85,7 @@ def report_document(given: Sources) -> Data:
         "asking": [ask(given, task) for task in view.asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.asking) - ASKING_MAX),
         "retries": retries(fold),
+        "not_retried": not_retried(fold),
         "flaky": flaky(view, fold, clean),
         "red_before": red_before(view, fold, clean),
         "decided": _decided(given),
@@ -108,6 +117,8 @@ def _run(given: Sources) -> Data:
         "created_at": run.created_at.isoformat(),
         "finished_at": run.summed_at.isoformat() if run.summed_at else None,
         "merged": clean(run.merged) or None,
+        # By git itself only a merge into the base branch is seen.
+        "merged_into": clean(given.fold.merged_into or run.base_branch) if run.merged else None,
         "paused": clean(run.paused) or None,
         "done_when": [clean(name) for name in run.done_when],
     }

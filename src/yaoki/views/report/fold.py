@@ -59,6 +59,7 @@ class Fold:
     answers: list[Answer] = field(default_factory=list)
     answers_left_out: int = 0
     noticed: Noticed = field(default_factory=Noticed)
+    merged_into: str = ""
     last_at: datetime | None = None
     _plan: Any = field(default_factory=hashlib.sha256)
     _shared: dict[str, Known] = field(default_factory=dict)
@@ -81,6 +82,8 @@ class Fold:
                 self._spent(entry.data["exit"])
             case "ESCALATION_ANSWERED":
                 self._answered(entry)
+            case "RUN_MERGED":
+                self.merged_into = str(entry.data.get("branch", ""))
             case _:
                 pass  # of one task, or of no interest here
         self.noticed.add(entry)

@@ -214,6 +214,10 @@ def _falls(report: Data) -> Iterator[str]:
         f"- {count(one['count'], 'retry', 'retries')} after {one['kind']}{_pattern(one)}"
         for one in report["retries"][:SMALL_MAX]
     ]
+    falls += [
+        f"- {count(one['count'], 'attempt')} ended by {one['kind']}{_pattern(one)}, not tried again"
+        for one in report["not_retried"][:SMALL_MAX]
+    ]
     if n := numbers["workers_lost"]:
         falls.append(f"- {count(n, 'claim')} taken back from workers that were gone; nothing lost")
     if n := numbers["verified_again"]:

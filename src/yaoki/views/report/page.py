@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
@@ -19,6 +20,8 @@ from yaoki.views.report.page_tasks import conversations, kept, tasks
 from yaoki.views.report.words import SO_FAR, amount, count, duration, moment, money, text
 
 Data = Mapping[str, Any]
+# The name of a commit is whole to git, and long enough for people, with its beginning.
+HEX = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
 
 
@@ -87,10 +90,14 @@ def _top(report: Data) -> Html:
             _fact("to", end),
             _fact("branch", run["run_branch"]),
             _fact("started from", f"{run['base_branch']} at {run['base'][:10]}"),
-            _fact("merged into", run["merged"]) if run["merged"] else None,
+            _fact("merged into", _merged(run)) if run["merged"] else None,
             class_="facts",
         ),
     )
+
+
+def _merged(run: Data) -> str:
+    return f"{run['merged_into']} at {run['merged'][:10]}"
 
 
 def _fact(name: str, value: str) -> Html:
@@ -118,7 +125,7 @@ def _numbers(report: Data) -> Html:
         _number(
             "waiting for a person",
             duration(waiting["person_s"]),
-            f"for a retry {for_retry}, for a turn {for_turn}",
+            f"before a retry {for_retry}, for other tasks or a free worker {for_turn}",
         ),
         _told("cost", n, money),
         _told("tokens", n, amount),
@@ -162,4 +169,4 @@ def _risen(n: Data) -> str:
 def _foot(report: Data) -> Html:
     tools = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
     made = f"Made {moment(report['made_at'])} with {text(tools or report['made_by'], 200)}. Next: "
-    return tag("footer", made, tag("code", text(report["next"], 200)))
+    return tag("footer", made, tag("code", text(HEX.sub(r"\1", report["next"]), 200)))

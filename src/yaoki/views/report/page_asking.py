@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaoki.views.report.markup import Html, tag
-from yaoki.views.report.page_parts import left
+from yaoki.views.report.page_parts import left, names
 from yaoki.views.report.plainly import reason
 from yaoki.views.report.words import text
 
@@ -18,22 +18,22 @@ def asking(report: Data) -> Html | None:
     waiting, run = report["asking"], report["run"]
     if not waiting and not run["paused"]:
         return None
+    known = names(report)
     number = len(waiting) + report["asking_left_out"]
     return tag(
         "section",
         tag("h2", "Needs you"),
         _pause(run) if run["paused"] else None,
-        [_ask(one) for one in waiting[:ASKING_MAX]],
+        [_ask(one, known) for one in waiting[:ASKING_MAX]],
         left(number, ASKING_MAX, f"questions: yaoki status {run['run']}"),
     )
 
 
-def _ask(one: Data) -> Html:
+def _ask(one: Data, known: Mapping[str, str]) -> Html:
+    name = known.get(one["task"], text(one["name"], 80))
     return tag(
         "article",
-        tag(
-            "h3", text(one["name"], 80), " ", tag("span", reason(one["reason"]), class_="state bad")
-        ),
+        tag("h3", name, " ", tag("span", reason(one["reason"]), class_="state bad")),
         tag("q", [(text(each, 2000), tag("br")) for each in one["question"].split("\n")]),
         _ways([(a["command"], a["what"]) for a in one["answers"]]),
         class_="ask",

@@ -7,7 +7,7 @@ from typing import Any
 
 from yaoki.views.report.charts import bars
 from yaoki.views.report.markup import Html, joined, tag
-from yaoki.views.report.page_parts import SMALL_MAX, left, listed
+from yaoki.views.report.page_parts import SMALL_MAX, left, listed, names
 from yaoki.views.report.plainly import cause
 from yaoki.views.report.words import count, moment, some, text
 
@@ -21,11 +21,15 @@ def falls(report: Data) -> Html | None:
     ]
     told = [
         (n["workers_lost"], "claim", "of workers that were gone taken over; nothing was lost"),
-        (n["verified_again"], "proof", "repeated, because other work had landed meanwhile"),
+        (n["verified_again"], "time", "checked once more, because other work had landed first"),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),
     ]
-    lines = [f"{count(number, what)} {words}" for number, what, words in told if number]
+    lines = [
+        f"{count(one['count'], 'attempt')} not tried again: {cause(one['kind'], one['pattern'])}"
+        for one in report["not_retried"]
+    ]
+    lines += [f"{count(number, what)} {words}" for number, what, words in told if number]
     lines += [
         f"flaky: {text(one['check'], 60)} failed and then passed on the same commit,"
         f" {count(one['times'], 'time')}, in {some(one['tasks'], one['tasks_left_out'])}"
@@ -64,13 +68,13 @@ def noticed(report: Data) -> Html | None:
 
 
 def decided(report: Data) -> Html | None:
-    answers = report["decided"]["answers"]
+    answers, known = report["decided"]["answers"], names(report)
     if not answers:
         return None
     lines = [
         joined(
             (
-                f"{moment(one['at'])}, {text(one['name'], 60)}: ",
+                f"{moment(one['at'])}, {known.get(one['task'], text(one['name'], 60))}: ",
                 tag("b", one["choice"]),
                 f" {text(one['check'], 60)}" if one["check"] else "",
                 f": {text(one['words'], 300)}" if one["words"] else "",

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from yaoki.core.model import DONE_WHEN
 from yaoki.views.report.markup import Html, tag
+from yaoki.views.report.words import text
 
 SMALL_MAX = 50
+Data = Mapping[str, Any]
+
+
+def called(task: Data) -> str:
+    """The proof of the whole run is no task of anybody's plan."""
+    whole = task["kind"] == "check" and task["name"].startswith(DONE_WHEN)
+    return "the whole, proven once more" if whole else text(task["name"], 80)
+
+
+def names(report: Data) -> Mapping[str, str]:
+    """What each task is called everywhere on the page, by its id."""
+    return {task["id"]: called(task) for task in report["tasks"]}
 
 
 def table(heads: Sequence[tuple[str, str]], rows: Sequence[Html]) -> Html:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.views.report.markup import Html, tag
+from yaoki.views.report.page_parts import called
 from yaoki.views.report.words import count, duration, text
 
 PROOFS_MAX, CHECKS_MAX = 200, 30
@@ -41,7 +42,7 @@ def _proof(task: Data) -> Html:
         "details",
         tag(
             "summary",
-            tag("b", text(task["name"], 80)),
+            tag("b", called(task)),
             tag("code", proof["commit"][:12]),
             tag("span", words),
             tag("span", how) if how else None,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.model import DONE_WHEN
 from yaoki.core.rules import PERSON
 from yaoki.views.report import plainly
 from yaoki.views.report.markup import Html, joined, tag
-from yaoki.views.report.page_parts import SMALL_MAX, left, table
+from yaoki.views.report.page_parts import SMALL_MAX, called, left, names, table
 from yaoki.views.report.words import amount, duration, money, text
 from yaoki.views.report.words import conversations as all_conversations
 from yaoki.views.tasks import OFF_BRANCH
@@ -32,16 +31,17 @@ def tasks(report: Data) -> Html:
     every = report["tasks"]
     places = {state: place for place, state in enumerate(ORDER)}
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
-    names = {task["id"]: task["name"] for task in every}
+    known = names(report)
     heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n")]
     # A column of which nothing is known says nothing.
     priced = report["numbers"]["cost"] is not None
     heads += [("cost", "n")] if priced else []
     heads += [("commit", ""), ("what happened", "")]
+    asks = any(task["state"] == "ESCALATED" for task in every)
     return tag(
         "section",
-        tag("h2", "Tasks", tag("small", "those that need you first")),
-        table(heads, [_row(task, _story(task, names), priced=priced) for task in ranked]),
+        tag("h2", "Tasks", tag("small", "those that need you first") if asks else None),
+        table(heads, [_row(task, _story(task, known), priced=priced) for task in ranked]),
         left(len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"),
     )
 
@@ -60,7 +60,7 @@ def _row(task: Data, story: object, *, priced: bool) -> Html:
     proof = task["proof"]
     return tag(
         "tr",
-        tag("th", _called(task), scope="row"),
+        tag("th", called(task), scope="row"),
         tag("td", tag("span", word, class_=f"state {tone}")),
         tag("td", task["attempt"] or "–", class_="n", data_name="attempts"),
         tag("td", duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"),
@@ -70,28 +70,51 @@ def _row(task: Data, story: object, *, priced: bool) -> Html:
     )
 
 
-def _called(task: Data) -> str:
-    """The proof of the whole run is no task of anybody's plan."""
-    whole = task["kind"] == "check" and task["name"].startswith(DONE_WHEN)
-    return "the whole, proven once more" if whole else text(task["name"], 80)
-
-
-def _story(task: Data, names: Mapping[str, str]) -> object:
-    """Why it rests; of what landed, the falls before it."""
+def _story(task: Data, known: Mapping[str, str]) -> object:
+    """Why it rests; of what landed, the falls before it, and who let it land."""
     if task["cause"]:
-        needed = text(names.get(task["cause"], task["cause"]), 80)
+        needed = known.get(task["cause"], task["cause"])
         return f"{plainly.reason(task['reason'])}: needs {needed}"
     if task["state"] == "ESCALATED":
         return plainly.reason(task["reason"])
     if task["on_branch"] is False:
         return OFF_BRANCH
-    fell = [one for one in task["attempts"] if one["ended"] and not one["landed"]]
+    tries = task["attempts"]
+    fell = [_fell(one) for one in tries if one["ended"] and not one["landed"]]
+    lines = [*fell[-3:], *(words for one in tries if one["landed"] for words in _hardly(one))]
+    lines += _let_pass(task["proof"])
+    lines += _end(task, smoothly=not lines)
+    return joined(tag("div", text(line, 200)) for line in lines)
+
+
+def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
+    """How it landed, where that is worth a line."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
-        return "nothing to change: its checks pass" if task["kind"] == "change" else "checked"
-    if not fell and task["landed"]:
+        checked = "nothing to change: its checks passed as it was"
+        yield checked if task["kind"] == "change" else "checked"
+    elif task["landed"]:
         by = {one["agent"] for one in task["attempts"] if one["landed"]}
-        return "finished by a person" if by == {PERSON} else "at the first attempt"
-    return joined(tag("div", text(_fell(one), 200)) for one in fell[-3:])
+        if by == {PERSON}:
+            yield "finished by a person"
+        elif smoothly:
+            yield "at the first attempt"
+
+
+def _hardly(one: Data) -> Iterable[str]:
+    """What befell an attempt that landed in the end."""
+    said = f"attempt {one['attempt']}: "
+    if one["agent_end"]:
+        yield f"{said}{plainly.agent_end(one['agent_end'])}; what it had done was checked"
+    for asked in one["asked"]:
+        then = plainly.answered(asked["choice"] or "")
+        yield f"{said}{text(plainly.ending(asked['why']), 120)}; {then}"
+
+
+def _let_pass(proof: Data | None) -> Iterable[str]:
+    checks = proof["checks"] if proof else ()
+    waived = [check["check"] for check in checks if check["outcome"] == "WAIVED"]
+    if waived:
+        yield f"landed because a person waived {', '.join(waived[:5])}"
 
 
 def _fell(one: Data) -> str:
@@ -99,14 +122,18 @@ def _fell(one: Data) -> str:
 
 
 def kept(report: Data) -> Html | None:
-    work = report["kept"]["work"]
+    known = names(report)
+    places = {task: place for place, task in enumerate(known)}
+    work = sorted(
+        report["kept"]["work"], key=lambda one: (places.get(one["task"], 0), one["attempt"])
+    )
     if not work:
         return None
     heads = [("task", ""), ("attempt", "n"), ("commit", ""), ("kept at", ""), ("bring it back", "")]
     rows = [
         tag(
             "tr",
-            tag("th", text(one["name"], 80), scope="row"),
+            tag("th", known.get(one["task"], text(one["name"], 80)), scope="row"),
             tag("td", one["attempt"], class_="n", data_name="attempt"),
             tag("td", tag("code", one["commit"][:10]), data_name="commit"),
             tag("td", tag("code", text(one["ref"], 120)), class_="long", data_name="kept at"),
@@ -135,7 +162,7 @@ def conversations(report: Data) -> Html | None:
     rows = [
         tag(
             "tr",
-            tag("th", text(task["name"], 80), scope="row"),
+            tag("th", called(task), scope="row"),
             tag("td", one["attempt"], class_="n", data_name="attempt"),
             tag("td", text(one["agent"] or "–", 40), data_name="agent"),
             tag("td", _session(one), class_="long", data_name="session"),

@@ -46,6 +46,23 @@ REASONS: Mapping[str, str] = {
     "UNKNOWN": "for a reason that was not told",
 }
 
+# How an agent ended that did not end well.
+ENDS: Mapping[str, str] = {
+    "hang": "its agent hung and was ended",
+    "deadline": "its agent took too long and was ended",
+    "output": "its agent wrote far too much and was ended",
+    "lease": "its agent was cut off with its worker",
+    "cancel": "its agent was ended on request",
+    "stop": "its agent was ended on request",
+}
+# What a person answered.
+CHOICES: Mapping[str, str] = {
+    "retry": "a person had it tried again",
+    "done": "a person took it over",
+    "waive": "a person let it pass",
+    "abort": "a person gave it up",
+}
+
 
 def cause(kind: str, pattern: str | None) -> str:
     """What exactly failed where that is known; a pattern of the user's own has its own name."""
@@ -56,6 +73,20 @@ def cause(kind: str, pattern: str | None) -> str:
 
 def reason(name: str | None) -> str:
     return REASONS.get(name or "UNKNOWN", str(name))
+
+
+def agent_end(name: str) -> str:
+    """`hang` or `signal 11` in words."""
+    what, _, number = name.partition(" ")
+    died = {
+        "signal": f"its agent crashed (signal {number})",
+        "code": f"its agent ended with {name}",
+    }
+    return ENDS.get(name) or died.get(what, f"its agent was ended ({name})")
+
+
+def answered(choice: str) -> str:
+    return CHOICES.get(choice, "a person answered")
 
 
 def ending(told: str) -> str:

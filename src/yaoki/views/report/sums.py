@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -87,9 +87,18 @@ def times(run: Run, fold: Fold, now: datetime) -> Data:
 
 def retries(fold: Fold) -> list[Data]:
     """By cause, the most frequent first."""
+    return _by_cause(told.retries for told in fold.tasks.values())
+
+
+def not_retried(fold: Fold) -> list[Data]:
+    """Failures that waited for a re-run, for their group or for a person instead, by cause."""
+    return _by_cause(told.not_retried for told in fold.tasks.values())
+
+
+def _by_cause(counted: Iterable[Counter[tuple[str, str]]]) -> list[Data]:
     found: Counter[tuple[str, str]] = Counter()
-    for told in fold.tasks.values():
-        found.update(told.retries)
+    for one in counted:
+        found.update(one)
     ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
     return [{"kind": k, "pattern": pattern or None, "count": n} for (k, pattern), n in ordered]
 

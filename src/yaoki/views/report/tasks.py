@@ -11,7 +11,7 @@ from yaoki.core.model import State
 from yaoki.views.report.fold import Fold
 from yaoki.views.report.receipt import Branch
 from yaoki.views.report.stored import Stored
-from yaoki.views.report.tries import Checked, Proof, Told, Try
+from yaoki.views.report.tries import Asked, Checked, Proof, Told, Try
 from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
@@ -94,6 +94,17 @@ def _attempt(one: Try, clean: Callable[[str], str]) -> Data:
         "session": clean(one.session) or None,
         "cost": round(one.cost, 6) if one.cost is not None else None,
         "tokens": one.tokens,
+        "agent_end": clean(one.agent_end) or None,
+        "asked": [_asked(asked, clean) for asked in one.asked],
+    }
+
+
+def _asked(one: Asked, clean: Callable[[str], str]) -> Data:
+    return {
+        "at": one.at.isoformat(),
+        "until": one.until.isoformat() if one.until else None,
+        "why": clean(one.why),
+        "choice": one.choice or None,
     }
 
 

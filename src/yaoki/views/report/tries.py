@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from yaoki.core.model import Kind
 from yaoki.ports import Entry
 from yaoki.views.story import failure_words, told
 from yaoki.views.why import ENDS
 
 TRIES_KEPT = 100
+ASKED_KEPT = 20
 CHECKS_KEPT = 200
 # What a task waits for after which event; any other event leaves it as it is.
 TURN, RETRY, PERSON, OVER = "turn", "retry", "person", ""
@@ -64,6 +66,16 @@ class Proof:
 
 
 @dataclass(slots=True)
+class Asked:
+    """A stretch in which an attempt waited for a person; without an end it still does."""
+
+    at: datetime
+    why: str
+    until: datetime | None = None
+    choice: str = ""
+
+
+@dataclass(slots=True)
 class Try:
     """One attempt.  What its agent did not tell stays None, which is unknown."""
 
@@ -78,6 +90,9 @@ class Try:
     session: str = ""
     cost: float | None = None
     tokens: int | None = None
+    # How its agent ended, where that was not well: `hang`, `deadline`, `signal 11`, `code 1`.
+    agent_end: str = ""
+    asked: list[Asked] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -90,6 +105,9 @@ class Told:
     looked_at: str = ""
     proof: Proof | None = None
     retries: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # Failures that were not tried again by themselves, and the last attempt among them.
+    not_retried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ended_with: int = 0
     flaky: Counter[str] = field(default_factory=Counter)
     red_before: dict[str, str] = field(default_factory=dict)
     waited: dict[str, float] = field(default_factory=dict)
@@ -113,6 +131,13 @@ class Told:
             case "RETRY_DECISION":
                 failure = entry.data["failure"]
                 self.retries[failure["kind"], failure.get("pattern", "")] += 1
+            case "RERUN_HELD":
+                self._fell(entry)
+            case "ESCALATE_DECISION":
+                self._fell(entry)
+                self._asks(entry)
+            case "ESCALATION_ANSWERED":
+                self._answered(entry)
             case _:
                 pass  # tells nothing of an attempt
         if entry.event in ENDS:
@@ -140,6 +165,26 @@ class Told:
         one.session = exit_.get("session", "") or one.session
         one.cost = _sum(one.cost, exit_.get("cost"))
         one.tokens = _sum(one.tokens, exit_.get("tokens"))
+        one.agent_end = _agent_end(exit_)
+
+    def _fell(self, entry: Entry) -> None:
+        """Once per attempt: what is held may be handed to a person after all.  Who only asks did
+        not fall.
+        """
+        failure = entry.data["failure"]
+        if failure["kind"] != Kind.ESCALATE_REQUIRED and entry.attempt != self.ended_with:
+            self.ended_with = entry.attempt
+            self.not_retried[failure["kind"], failure.get("pattern", "")] += 1
+
+    def _asks(self, entry: Entry) -> None:
+        one = self.tries.get(entry.attempt)
+        if one is not None and len(one.asked) < ASKED_KEPT:
+            one.asked.append(Asked(entry.at, _ending(entry)))
+
+    def _answered(self, entry: Entry) -> None:
+        one = self.tries.get(entry.attempt)
+        if one is not None and one.asked and one.asked[-1].until is None:
+            one.asked[-1].until, one.asked[-1].choice = entry.at, entry.data["choice"]
 
     def _ended(self, entry: Entry) -> None:
         one = self.tries.get(entry.attempt)
@@ -181,6 +226,12 @@ def _ending(entry: Entry) -> str:
     """Of a fall, what fell: when the next try was due is of no interest any more."""
     failure = entry.data.get("failure")
     return failure_words(failure) if failure else told(entry)
+
+
+def _agent_end(exit_: Mapping[str, Any]) -> str:
+    signal, code = exit_.get("signal"), exit_.get("code")
+    died = f"signal {signal}" if signal else f"code {code}" if code else ""
+    return str(exit_.get("ended_by") or died)
 
 
 def _sum(one: Any, other: Any) -> Any:

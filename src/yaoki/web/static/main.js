@@ -12,6 +12,9 @@ import { Frame } from "./frame.js";
 import { announce } from "./announce.js";
 
 const place = document.getElementById("page");
+// The server answers so to a link that opens nothing; who has a pass from before goes on.
+const old = window.location.pathname === "/enter";
+if (old) window.history.replaceState(null, "", `/${window.location.hash}`);
 let drawn = 0;
 
 async function start() {
@@ -44,7 +47,7 @@ function show() {
 
 /** Without a token there is nothing to show but the way in. */
 function Door() {
-  return html`<main class="door"><img src="/static/favicon.svg" alt="" width="56" height="56" /><h1>yaoki</h1><p>${t("door.words")}</p><${Command} text="yaoki ui" /><p class="hush">${t("door.why")}</p></main>`;
+  return html`<main class="door"><img src="/static/favicon.svg" alt="" width="56" height="56" /><h1>yaoki</h1>${old && html`<p role="alert">${t("door.old")}</p>`}<p>${t("door.words")}</p><${Command} text="yaoki ui" /><p class="hush">${t("door.why")}</p></main>`;
 }
 
 function Away({ error }) {

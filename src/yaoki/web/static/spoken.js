@@ -1,7 +1,7 @@
 // What the server says in English, said in the language of the page: lines of the journal, what a
 // task waits for, how it stands.  What has no words here is shown as the server said it.
 
-import { language, named, number, t, told } from "./words.js";
+import { known, language, named, number, t, told } from "./words.js";
 
 const CHARS = 160;
 const line = (text) => {
@@ -18,6 +18,18 @@ function filled(key, values = {}) {
   const missing = [...pattern.matchAll(/\{(\w+)\}/g)].some(([, name]) => values[name] === undefined || values[name] === null);
   return missing ? "" : pattern.replace(/\{(\w+)\}/g, (_, name) => number(values[name]));
 }
+
+const DEEP = 3;
+const SENTENCE_MAX = 2_500;
+
+/** A whole sentence of yaoki's own; what stands in its places may be one as well. */
+export function said(words, deep = DEEP) {
+  const found = language !== "en" && deep > 0 && words && words.length <= SENTENCE_MAX && known(words);
+  if (!found) return words;
+  return found.other.replace(/\{(\w+)\}/g, (_, name) => said(found.places[name] ?? "", deep - 1));
+}
+
+export const ruled = ({ rule, rule_words: words }) => told(`rule.${rule}`) || words;
 
 // ---------------------------------------------------------------- the journal
 
@@ -59,6 +71,7 @@ const PARTS = {
   },
   ATTEMPT_STARTED: ({ fresh, agent }) => [`${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
   BUDGET_WARNING: ({ message }) => ["", { message }],
+  CHECKOUT_CHANGED: ({ message }) => ["", { message: said(message) }],
   CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), seconds: fixed(seconds) }],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
@@ -66,7 +79,7 @@ const PARTS = {
   LEASE_EXPIRED: (data) => ["", { why: why(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
   QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: brief(commit) }],
-  RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch, repair, n: tasks.length }],
+  RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch: said(mismatch), repair: said(repair), n: tasks.length }],
   RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
   RERUN_GRANTED: ({ head }) => ["", { head: brief(head) }],
   RERUN_HELD: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],

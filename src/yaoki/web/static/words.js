@@ -4,6 +4,7 @@ export const LANGUAGES = { en: "English", ja: "日本語" };
 let words = {};
 // For what the server says in English; in English there is nothing to say otherwise.
 let others = {};
+let said = [];
 export let language = "en";
 
 /** What this browser's person reads, of the languages that are there. */
@@ -14,13 +15,25 @@ export function preferred() {
 
 export async function speak(wanted) {
   language = wanted in LANGUAGES ? wanted : "en";
-  [words, others] = await Promise.all([fetched(language), language === "en" ? {} : fetched(`server.${language}`)]);
+  const other = language !== "en";
+  const [own, told, whole] = await Promise.all([fetched(language), other ? fetched(`server.${language}`) : {}, other ? fetched(`said.${language}`) : []]);
+  [words, others] = [own, told];
+  said = whole.map(([pattern, other]) => [new RegExp(`^(?:${pattern})$`, "su"), other]);
   document.documentElement.lang = language;
 }
 
 async function fetched(name) {
   const answer = await fetch(new URL(`./words/${name}.json`, import.meta.url));
   return answer.json();
+}
+
+/** The first pattern of a whole English sentence that fits, with what stands in its places. */
+export function known(sentence) {
+  for (const [pattern, other] of said) {
+    const found = pattern.exec(sentence);
+    if (found) return { other, places: found.groups || {} };
+  }
+  return null;
 }
 
 export const told = (key) => others[key] || "";

@@ -6,7 +6,7 @@ import { useDocument, useSize, ofTask } from "../documents.js";
 import { Command, TaskName, Wrong } from "../parts/bits.js";
 import { State } from "../parts/shapes.js";
 import { go, refine, toRun, toTask } from "../routes.js";
-import { waitsFor } from "../spoken.js";
+import { said, waitsFor } from "../spoken.js";
 import { named, t } from "../words.js";
 import { colours, draw } from "./draw.js";
 import { FOLDS, fold, refreshed } from "./fold.js";
@@ -106,7 +106,7 @@ function Panel({ run, box, close, open }) {
   return html`<aside class="panel" aria-label=${box.name}>
     <button type="button" class="quiet close" aria-label=${t("close")} onClick=${close}>×</button>
     ${one ? html`<h3><${TaskName} id=${one.id} name=${one.name} /></h3><p><${State} state=${box.state} /> ${one.state === "ACTIVE" ? named("stage", one.stage) : ""} ${one.attempt > 0 && html`<span class="hush">${t("attempt.n", { n: one.attempt })}</span>`}</p>` : html`<h3>${box.name || named("state", "DONE")} <span class="tally">${box.nodes.length}</span></h3>${Object.entries(box.counts).map(([state, n]) => html`<p><${State} state=${state} /> <b>${n}</b></p>`)}<button type="button" onClick=${() => open(box)}>${t("unfold")}</button>`}
-    ${task?.waits_for && html`<p>${waitsFor(task)}</p>`}${task?.question && html`<p class="cause">${task.question}</p>`}
+    ${task?.waits_for && html`<p>${waitsFor(task)}</p>`}${task?.question && html`<p class="cause">${said(task.question)}</p>`}
     ${task?.next && html`<p><${Command} text=${task.next} /></p>`}
   </aside>`;
 }

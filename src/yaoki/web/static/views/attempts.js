@@ -9,6 +9,7 @@ import { Outcome } from "../parts/shapes.js";
 import { Diff, Log, Prompt } from "../parts/texts.js";
 import { useNarrow } from "../parts/virtual.js";
 import { go, toTask } from "../routes.js";
+import { said } from "../spoken.js";
 import { t } from "../words.js";
 import { Decision } from "./decision.js";
 
@@ -38,14 +39,24 @@ function Attempt({ task, n, last }) {
   return html`<article class="attempt" aria-label=${t("attempt.n", { n })} data-attempt=${n}>
     <header><h3>${t("attempt.n", { n })}</h3><${Outcome} name=${held.ended} kind="ended" />${growing && html`<span class="hush">${t("running")}</span>`}
       <p class="hush">${held.agent || t("no.agent")} · ${held.from && html`<time datetime=${held.from}>${clock(held.from)}</time> · ${seconds(between(held.from, held.until))}`}${!held.fresh && n > 1 ? ` · ${t("same.worktree")}` : ""}</p>
-      ${held.decision?.failure && html`<p class="attempt-why">${held.decision.failure}</p>`}</header>
+      <${Why} held=${held} /></header>
     <section><h4>${t("told")}</h4><${Told} held=${held} path=${path} /></section>
     <section><h4>${t("did")}</h4><${Did} held=${held} /></section>
     <section><h4>${t("findings")}</h4><${Findings} held=${held} path=${path} /></section>
-    <section><h4>${t("decided")}</h4>${held.decision ? html`<ol class="decisions"><${Decision} one=${held.decision} /></ol>` : html`<p class="hush">${t(held.ended === "LANDED" ? "decided.landed" : "decided.none")}</p>`}</section>
+    <section><h4>${t("decided")}</h4>${held.decision && html`<ol class="decisions"><${Decision} one=${held.decision} /></ol>`}
+      ${(landed(held) || !held.decision) && html`<p class="hush">${t(landed(held) ? "decided.landed" : "decided.none")}</p>`}</section>
     <section><h4>${t("diff")}</h4>${held.until || held.head ? html`<${Diff} key=${held.head} path=${`${path}/diff`} query=${{}} />` : html`<p class="hush">${t("diff.later")}</p>`}</section>
     <section><h4>${t("log")}</h4><${Logs} held=${held} path=${path} growing=${growing} /></section>
   </article>`;
+}
+
+const landed = (held) => held.ended === "LANDED";
+
+/** In one line why it did not land; of what landed, what a person let pass. */
+function Why({ held }) {
+  const waived = held.findings.filter((one) => one.outcome === "WAIVED").map((one) => one.check);
+  const words = landed(held) ? waived.length > 0 && t("waived.by.person", { checks: waived.join(t("comma")) }) : held.decision?.failure;
+  return words ? html`<p class="attempt-why">${words}</p>` : null;
 }
 
 function Told({ held, path }) {
@@ -77,7 +88,7 @@ function Finding({ one, path }) {
   const [open, setOpen] = useState(false);
   const bad = one.outcome !== "PASSED";
   return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
-    ${bad && one.message && html`<p class="cause">${one.message}</p>`}
+    ${bad && one.message && html`<p class="cause">${said(one.message)}</p>`}
     ${one.items.length > 0 && html`<ul class="items">${one.items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;
 }

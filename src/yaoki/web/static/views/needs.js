@@ -5,8 +5,9 @@ import { post } from "../api.js";
 import { always, asking, useDocument, useTick } from "../documents.js";
 import { Came, sure, useAction } from "../parts/dialog.js";
 import { Command, Empty, RunName, TaskName, Waiting, When } from "../parts/bits.js";
-import { Mark } from "../parts/shapes.js";
+import { Mark, optional } from "../parts/shapes.js";
 import { mayAct, session } from "../session.js";
+import { said } from "../spoken.js";
 import { named, t } from "../words.js";
 import { BEAT_S, RunRows } from "./runs.js";
 
@@ -36,11 +37,11 @@ export function Asked({ asked, alone, here }) {
   return html`<article class="asked" aria-labelledby=${heading} data-task=${task.id}>
     <header>
       <span class="asked-mark"><${Mark} state="ESCALATED" /></span>
-      <h2 id=${heading}>${alone ? t("asks") : html`<${TaskName} id=${task.id} name=${task.name} row />`}</h2>
+      <h2 id=${heading}>${alone ? t("asks") : html`<${TaskName} id=${task.id} name=${task.name} row />`}${optional(task) && html` <span class="tag">${t("optional")}</span>`}</h2>
       <span class="hush">${named("reason", task.reason)} · <${When} at=${asked.since} />${task.attempt > 0 && html` · ${t("attempt.n", { n: task.attempt })}`}</span>
     </header>
     ${!alone && !here && html`<p class="hush"><${RunName} run=${asked.run} /> ${asked.goal}</p>`}
-    <p class="question">${task.question}</p>
+    <p class="question">${said(task.question)}</p>
     ${asked.failure && !told(asked) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${asked.failure}</p>`}
     ${asked.blocks > 0 && html`<p class="hush">${t("blocks.n", { n: asked.blocks })}</p>`}
     <${Answering} asked=${asked} />
@@ -49,9 +50,14 @@ export function Asked({ asked, alone, here }) {
 
 /** A question of the agent's own is also its failure; once is enough. */
 function told({ task, failure }) {
-  const question = task.question || "";
-  return question.includes(failure) || failure.includes(question.slice(0, 100));
+  const question = flat(task.question || "");
+  const words = flat(failure.replace(HEAD, "")).replace(/…$/, "");
+  return question.includes(words) || words.includes(question.slice(0, 100));
 }
+
+// Kind and pattern, as they stand before the words of a failure.
+const HEAD = /^[A-Z_]+(?: [\w-]+)?: /;
+const flat = (text) => text.replace(/\s+/g, " ").trim();
 
 function Answering({ asked }) {
   const { task, waivable = [] } = asked;

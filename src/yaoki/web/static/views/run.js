@@ -28,16 +28,19 @@ export function Run({ parts, query }) {
   const newest = useDocument("/runs", { limit: 1 }, { old: begins, later: session.newest ? LATER_MS : 0 });
   const first = newest.held?.runs[0]?.run || session.newest;
   const run = given || (first && lastRun(first));
-  useEffect(() => run && first && looksAt(run, first), [run, first]);
   if (!run && newest.held) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
   if (!run) return html`<${Waiting} of=${newest} />`;
-  return html`<${OneRun} key=${run} run=${run} tab=${parts[1] || "overview"} query=${query} />`;
+  return html`<${OneRun} key=${run} run=${run} tab=${parts[1] || "overview"} query=${query} first=${first} />`;
 }
 
-function OneRun({ run, tab, query }) {
+function OneRun({ run, tab, query, first }) {
   // A worker dies without a word: who is at it is asked again while the run goes on.
   const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run), every: BEAT_S });
   const { held } = answer;
+  // Only one that is there: an old bookmark must not become the run that was looked at last.
+  useEffect(() => {
+    if (held && first) looksAt(run, first);
+  }, [Boolean(held), run, first]);
   // The list and the graph ask for themselves, at the same time as the head.
   if (!held && (answer.error || !EARLY.has(tab))) return html`<${Waiting} of=${answer} />`;
   const View = Object.hasOwn(TABS, tab) ? TABS[tab] : Overview;

@@ -5,6 +5,7 @@ import { bytes, clock, money, percent } from "../amounts.js";
 import { always, useDocument, useTick } from "../documents.js";
 import { Empty, Fact, TaskName, Waiting, When } from "../parts/bits.js";
 import { State } from "../parts/shapes.js";
+import { said } from "../spoken.js";
 import { number, t, named } from "../words.js";
 import { Line } from "./entries.js";
 
@@ -67,7 +68,7 @@ export function Prompts() {
 export function Reliability() {
   const answer = useDocument("/reliability", {}, { old: always });
   const held = answer.held || { counts: {}, refused: {}, reconciled: {}, recent: [] };
-  const named2 = (pairs) => Object.entries(pairs).map(([name, n]) => html`<${Fact} name=${name}>${number(n)}<//>`);
+  const named2 = (pairs) => Object.entries(pairs).map(([name, n]) => html`<${Fact} name=${said(name)}>${number(n)}<//>`);
   return html`<${View} name="reliability" answer=${answer}>
     <ul class="figures">${Object.entries(held.counts).map(([name, n]) => html`<li><b>${number(n)}</b><span>${named("count", name)}</span></li>`)}</ul>
     ${held.since && html`<p class="hush">${t("since")} <${When} at=${held.since} plain /></p>`}

@@ -92,7 +92,8 @@ function Lane({ row, index, scale, tell }) {
     <div class="cell" role="cell"><svg class="lane-svg" width=${scale.width} height=${LANE - 2} role="img" aria-label=${label} onMouseLeave=${() => tell(null)}>
       ${row.waits.filter((wait) => beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
       ${row.attempts.map((attempt) => html`<${Attempt} attempt=${attempt} row=${row} scale=${scale} tell=${tell} />`)}
-      ${row.waits.filter((wait) => !beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
+      ${row.waits.filter((wait) => !beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} inside />`)}
+      ${row.attempts.map((attempt) => html`<${Signs} attempt=${attempt} scale=${scale} />`)}
     </svg></div></div>`;
 }
 
@@ -120,31 +121,47 @@ function placed(span, scale) {
   return { left, width: Math.min(scale.width + 4, end) - left, seen: end >= 0 && x <= scale.width };
 }
 
-function Wait({ wait, scale, tell, row }) {
+function Wait({ wait, scale, tell, row, inside }) {
   const { left, width, seen } = placed(wait, scale);
   if (!seen || width < 0.5) return null;
+  // Nobody worked meanwhile: the bar is cut open, and the number of the attempt has its place.
+  const open = inside && wait.cause !== "LEASE";
+  const first = open ? Math.max(left + 4, numbered(wait, row, scale)) : left + 4;
+  const room = left + width - first;
   const why = waitWords(wait, row);
   // What was said of a limit, or of a worker, stands as it was said, for who points at it.
   const said = wait.words && ["LIMIT", "LEASE", "PAUSED"].includes(wait.cause) ? ` · ${wait.words}` : "";
   const words = `${row.name}: ${why} · ${lasted(wait)}${said}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
-    <line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
-    ${width > 70 && wait.cause !== "LEASE" && html`<text x=${left + 4} y="10">${cut(why, width)}</text>`}</g>`;
+    ${open && html`<rect class="cut-open" x=${left} y="4" width=${width} height="20" />`}<line x1=${left} x2=${left + width} y1="14" y2="14" /><rect class="catch" x=${left} y="4" width=${width} height="20" />
+    ${room > 66 && wait.cause !== "LEASE" && html`<text x=${first} y="10">${cut(why, room)}</text>`}</g>`;
+}
+
+/** Where the number of the attempt ends in which the wait lies. */
+function numbered(wait, row, scale) {
+  const held = row.attempts.findLast((one) => Date.parse(one.from) < Date.parse(wait.from));
+  return held ? placed(held, scale).left + 8 + 7 * String(held.attempt).length : 0;
 }
 
 function Attempt({ attempt, row, scale, tell }) {
   const whole = placed(attempt, scale);
   if (!whole.seen) return null;
   const words = `${row.name}: ${t("attempt.n", { n: attempt.attempt })} ${attempt.agent || ""}, ${attempt.ended ? named("ended", attempt.ended) : t("running")} · ${lasted(attempt)}${attempt.failure ? ` · ${attempt.failure}` : ""}`;
-  const end = ENDS[attempt.ended];
   return html`<g class="try" data-ended=${attempt.ended || "OPEN"} onMouseEnter=${() => tell(words)} onClick=${() => go(toTask(row.task, String(attempt.attempt)))}><title>${words}</title>
     <rect class="try-whole" x=${whole.left} y="5" width=${Math.max(3, whole.width)} height="18" />
     ${attempt.stages.map((stage) => {
       const { left, width, seen } = placed(stage, scale);
       return seen && html`<rect class="stage" data-stage=${stage.stage} x=${left} y="5" width=${Math.max(1, width)} height="18" />`;
-    })}
-    ${whole.width > (end ? 26 : 14) && html`<text class="try-number" x=${whole.left + 4} y="18">${attempt.attempt}</text>`}
-    ${end && html`<svg x=${Math.max(whole.left, whole.left + whole.width - 13)} y="8" width="12" height="12" viewBox="0 0 16 16" class="try-end" data-state=${end}><${Paths} state=${end} /></svg>`}</g>`;
+    })}</g>`;
+}
+
+/** Its number and its end, over whatever interrupts it. */
+function Signs({ attempt, scale }) {
+  const whole = placed(attempt, scale);
+  if (!whole.seen) return null;
+  const end = ENDS[attempt.ended];
+  return html`${whole.width > (end ? 26 : 14) && html`<text class="try-number" x=${whole.left + 4} y="18">${attempt.attempt}</text>`}
+    ${end && html`<svg x=${Math.max(whole.left, whole.left + whole.width - 13)} y="8" width="12" height="12" viewBox="0 0 16 16" class="try-end" data-state=${end}><${Paths} state=${end} /></svg>`}`;
 }
 
 function Paths({ state }) {

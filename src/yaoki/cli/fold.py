@@ -1,0 +1,107 @@
+"""Long lines on a terminal: broken between words, with paths and commands left whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+# Narrower than this nothing is gained by breaking lines.
+CELLS_MIN = 20
+STEP = 4
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+# What is typed again as it stands: in backticks, or a command up to the end of its clause.
+_WHOLE = re.compile(
+    r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
+)
+_LEAD = re.compile(r"(?: |\x1b\[[0-9;]*m)*")
+_GAP = re.compile(r"\S( {2,})(?=\S)")
+
+
+def cells(text: str) -> int:
+    """Columns on a terminal: wide characters take two, colours none."""
+    shown = _STYLE.sub("", text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
+
+
+def terminal_cells(stream: TextIO | None = None) -> int:
+    """As wide as the terminal that reads us; 0 for a pipe, and for one that does not tell."""
+    stream = stream or sys.stdout
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def folded(text: str, width: int) -> list[str]:
+    """The lines of one line: further ones begin below its last column, or a step to the right."""
+    if width < CELLS_MIN or cells(text) <= width:
+        return [text]
+    lines, last = list[str](), _lead(text)
+    begin, hang = cells(last), _hang(text, width)
+    words = list(_words(text[len(last) :], width - hang))
+    for place, (gap, word) in enumerate(words):
+        size, there = cells(word), cells(last) + len(gap)
+        at = next((n for n in (hang, begin + STEP, begin) if n + size <= width), 0)
+        # A column that begins far to the right goes on below as a whole.
+        needed = _column(words[place:]) if len(gap) > 1 and there > width // 2 else size
+        # What fits on no line is cut by the terminal, wherever it begins.
+        if gap and there + needed > width >= at + size:
+            lines.append(last)
+            last, gap = " " * at, ""
+        last += gap + word
+    return [*lines, last]
+
+
+def _column(words: Sequence[tuple[str, str]]) -> int:
+    """Cells up to the next column."""
+    size = cells(words[0][1])
+    for gap, word in words[1:]:
+        if len(gap) > 1:
+            break
+        size += len(gap) + cells(word)
+    return size
+
+
+def _lead(text: str) -> str:
+    """The blanks before the first word, and its colour."""
+    found = _LEAD.match(text)
+    assert found is not None, "it matches nothing as well"
+    return found.group()
+
+
+def _hang(text: str, width: int) -> int:
+    """Below the last column where that leaves at least half of the width."""
+    shown = _STYLE.sub("", text)
+    gaps = (cells(shown[: found.end(1)]) for found in _GAP.finditer(shown))
+    return max((at for at in gaps if at <= width // 2), default=cells(_lead(text)) + STEP)
+
+
+def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
+    """Each word with the blanks before it; what fits one line and must be whole is one word."""
+    gap = ""
+    for part in _parts(text, room):
+        if part.strip(" "):
+            yield gap, part
+            gap = ""
+        else:
+            gap = part
+
+
+def _parts(text: str, room: int) -> Iterator[str]:
+    at = 0
+    for found in _WHOLE.finditer(text):
+        whole = found.group().rstrip(" ").partition("   ")[0]
+        if cells(whole) > room:
+            continue
+        yield from _split(text[at : found.start()])
+        yield whole
+        at = found.start() + len(whole)
+    yield from _split(text[at:])
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in re.split(r"( +)", text) if part]
