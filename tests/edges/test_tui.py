@@ -20,7 +20,7 @@ from yaoki.cli.estimate import Pace, ahead, left, span
 from yaoki.cli.glyphs import glyphs_here
 from yaoki.cli.keys import keys_in
 from yaoki.cli.layout import Listing, cost
-from yaoki.cli.panels import folded
+from yaoki.cli.panels import chopped
 from yaoki.core.model import Choice, Question, Spend, State
 from yaoki.views import run_view
 
@@ -446,7 +446,7 @@ def test_the_foot_counts_each_task_once() -> None:
     ],
 )
 def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: int) -> None:
-    lines = folded(text, width)
+    lines = chopped(text, width)
 
     assert all(cell_len(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())

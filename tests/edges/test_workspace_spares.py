@@ -145,20 +145,28 @@ def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World)
 
 
 @pytest.mark.spec("0.2", "4.8")
-def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(world: World) -> None:
-    """Whatever happened to the files, the task gets a worktree."""
+def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    """The worktree stands under the task's name already when its files cannot be written."""
+    fails, filter_ = tmp_path / "fails", tmp_path / "filter"
+    filter_.write_text(f"#!/bin/sh\nrm {fails} 2>/dev/null && exit 1\ncat\n")
+    filter_.chmod(0o755)
+    made = a_world(tmp_path)
+    world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
+    for key, value in (("smudge", str(filter_)), ("clean", "cat"), ("required", "true")):
+        git(world.repo, "config", f"filter.odd.{key}", value)
+    first = landed(world, world.task(9), lambda at: write(at, __gitattributes="*.txt filter=odd\n"))
     world.workspace.ahead(world.run, 1)
-    spare = world.root / spares(world)[0]
-    # A folder that is not empty stands where the link of the worktree has to go.
-    (spare / ".git").unlink()
-    (spare / ".git").symlink_to("/proc/self/mem")
+    landed(world, first, lambda at: write(at, a__txt="newer\n"))
+    fails.touch()
 
     begun = started(world, world.task(1))
 
     at = Path(begun.work.worktree)
+    assert not fails.exists(), "it did fail once"
     assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
+    assert (at / "a.txt").read_text() == "newer\n"
     assert spares(world) == []
-    assert noted(world) == {"repo", begun.id, world.task(9).id}
+    assert noted(world) == {"repo", begun.id, first.id}
 
 
 @pytest.mark.spec("8.6")

@@ -78,7 +78,7 @@ class Reading:
     def lines(self, width: int, room: int) -> Sequence[str]:
         if self._live:
             self._text = _loaded(self._load)
-        shown = [piece for text in self._text for piece in folded(text, width)]
+        shown = [piece for text in self._text for piece in chopped(text, width)]
         last = max(0, len(shown) - room)
         self._room = room
         self._top = last if self._following else max(0, min(self._top, last))
@@ -136,7 +136,7 @@ class Answering:
             asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
             asked += ["", f"> {self._words}_"]
         asked += ["", self._refused] if self._refused else []
-        shown = [piece for text in asked for piece in folded(text, width)]
+        shown = [piece for text in asked for piece in chopped(text, width)]
         return shown[-room:]
 
     def _way(self, choice: str) -> str:
@@ -177,7 +177,7 @@ class Answering:
         self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}"
 
 
-def folded(text: str, width: int) -> list[str]:
+def chopped(text: str, width: int) -> list[str]:
     """In lines that fit, cut between words where there is a gap, each as far in as the first."""
     if cell_len(text) <= width:
         return [text]

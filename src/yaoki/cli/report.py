@@ -26,7 +26,7 @@ from yaoki.core.model import Choice, State, TaskKind
 from yaoki.core.status import Status
 from yaoki.errors import NotNow
 from yaoki.ports import Row
-from yaoki.views import OFF_BRANCH, RunView, TaskView, is_proof
+from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import hears
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 STDOUT = "-"
 SHOWN = 30
 NOTICED_SHOWN = 5
-NOTHING = "nothing to change: its checks passed as it was"
 FORMATS = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -180,7 +179,7 @@ def _landed(app: App, view: RunView) -> None:
     rows = [
         (
             *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),
-            NOTHING if t.row.id in unchanged else "",
+            UNCHANGED if t.row.id in unchanged else "",
         )
         for t in made[:SHOWN]
     ]

@@ -16,6 +16,7 @@ from yaoki.views.plans import PlanView, TaskBound, plan_view
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import (
     OFF_BRANCH,
+    UNCHANGED,
     RunView,
     TaskView,
     in_need,
@@ -31,6 +32,7 @@ from yaoki.views.workers import lacking, worker_lines, workers_document
 __all__ = [
     "OFF_BRANCH",
     "SCHEMA",
+    "UNCHANGED",
     "Decision",
     "Explanation",
     "PlanView",

@@ -14,6 +14,8 @@ from yaoki.core.status import Status, exit_code, stands_at
 from yaoki.core.tags import joined
 from yaoki.ports import Row
 
+# Of a task whose agent had nothing to do.
+UNCHANGED = "nothing to change: its checks passed as it was"
 OFF_BRANCH = "landed, but its commit is not on the branch any more"
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
 OPEN = frozenset(state for state in State if not state.final and state not in STUCK)

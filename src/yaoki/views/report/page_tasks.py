@@ -11,7 +11,7 @@ from yaoki.views.report.markup import Html, joined, tag
 from yaoki.views.report.page_parts import SMALL_MAX, called, left, names, table
 from yaoki.views.report.words import amount, duration, money, text
 from yaoki.views.report.words import conversations as all_conversations
-from yaoki.views.tasks import OFF_BRANCH
+from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
 
 TASKS_MAX = 400
 Data = Mapping[str, Any]
@@ -90,8 +90,7 @@ def _story(task: Data, known: Mapping[str, str]) -> object:
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
     """How it landed, where that is worth a line."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
-        checked = "nothing to change: its checks passed as it was"
-        yield checked if task["kind"] == "change" else "checked"
+        yield UNCHANGED if task["kind"] == "change" else "checked"
     elif task["landed"]:
         by = {one["agent"] for one in task["attempts"] if one["landed"]}
         if by == {PERSON}:
