@@ -76,6 +76,15 @@ def waits_for(marker: Path) -> dict[str, Any]:
     return {"run": ["sh", "-c", loop]}
 
 
+def rest_of(process: subprocess.Popen[str]) -> str:
+    """What it says to its end, after lines were read: `communicate` loses what was read ahead."""
+    assert process.stdout is not None
+    with process.stdout as out:
+        said = out.read()
+    process.wait(BOUND_S)
+    return said
+
+
 def holds(path: str, text: str = "good") -> dict[str, Any]:
     """A check that this file holds this line, and says so when it does not."""
     words = f"{path} does not hold {text}"

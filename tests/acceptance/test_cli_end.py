@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.place import Place, a_plan, holds, rest_of, until, waits_for, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -108,7 +108,7 @@ def test_two_interrupts_stop_now_and_resume_goes_on(place: Place) -> None:
         assert line, "the first interrupt must be told"
         lines.append(line)
     worker.send_signal(signal.SIGINT)
-    rest, _ = worker.communicate(timeout=30)
+    rest = rest_of(worker)
     stopped = place.status()
     gone_on = place.yaoki("resume")
 
@@ -347,13 +347,13 @@ def test_another_terminal_follows_a_run_to_its_end(place: Place, tmp_path: Path)
     assert watching.stdout is not None
     first = watching.stdout.readline()
     marker.touch()
-    watched, _ = watching.communicate(timeout=30)
+    watched = rest_of(watching)
     traced = place.yaoki("trace", "slow", "--follow")
     log, _ = following.communicate(timeout=30)
     worker.communicate(timeout=30)
 
     assert (worker.returncode, watching.returncode) == (0, 0)
-    assert "landed" not in first
+    assert first == f"run {place.status()['run']}: ACTIVE  Rehearse\n"
     assert "landed" in watched
     assert "TASK_LANDED" in traced.out
     assert log.splitlines() == ["thinking", "ready"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, writes
+from tests.acceptance.place import Place, a_plan, holds, rest_of, until, writes
 from tests.builders import a_task
 from tests.store.server import Server, binaries, missing
 from yaoki.app.looking import at_work
@@ -132,7 +132,7 @@ def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_
         second = worker.stdout.readline()
         until(lambda: workers(place), "it is listed")
         worker.send_signal(signal.SIGTERM)
-        rest, _ = worker.communicate(timeout=60)
+        rest = rest_of(worker)
     finally:
         worker.kill()
         worker.wait()

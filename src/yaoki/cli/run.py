@@ -18,7 +18,7 @@ from yaoki.cli.follow import Following, Rest, beside
 from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, next_command, prose
-from yaoki.cli.screens import screen_for
+from yaoki.cli.screens import moves, screen_for
 from yaoki.cli.worker import tag_option
 from yaoki.core.model import Continuous
 from yaoki.core.status import Status
@@ -241,9 +241,13 @@ def watch(run: str, once: bool, repo: Path) -> int:
             after = app.store.cursor()
             screen = screen_for(app, found, quiet=False, leave=True)
             following = Following(app, found, screen, after)
+            rest = Rest(app, found.id)
+            if not moves() and not rest():
+                # A pipe learns where the run stands before anything more happens.
+                status_screen.head(view)
             if view.next.startswith("yaoki resume") and not app.workers():
                 following.note = f"nobody is at it, unless a worker waits somewhere: {view.next}"
-            following.until(Rest(app, found.id), lambda s: app.clock.sleep(timedelta(seconds=s)))
+            following.until(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = look(app, app.store.run(found.id))
         status_screen.show(app, view)
         return view.exit_code

@@ -116,12 +116,13 @@ def screen_for(app: App, run: Run, *, quiet: bool, leave: bool = False) -> Scree
     """
     if quiet:
         return Silent()
-    if not _moves():
+    if not moves():
         return Lines(app)
     from yaoki.cli.tui import LiveTable
 
     return LiveTable(app, run, leave=leave)
 
 
-def _moves() -> bool:
+def moves() -> bool:
+    """Can the cursor of this output be moved?"""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

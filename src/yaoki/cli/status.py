@@ -58,7 +58,7 @@ def status(
 def show(app: App, view: RunView, *, workers: bool = False) -> None:
     """A head, the tasks, the workers if asked for, the next command."""
     run = view.run
-    prose(f"run {run.id}: {view.status.value}  {line(run.goal, 120)}")
+    head(view)
     prose(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
     if run.paused:
         prose(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
@@ -72,6 +72,10 @@ def show(app: App, view: RunView, *, workers: bool = False) -> None:
     if view.part:
         prose(paint(view.part, "yellow"))
     next_command(view.next)
+
+
+def head(view: RunView) -> None:
+    prose(f"run {view.run.id}: {view.status.value}  {line(view.run.goal, 120)}")
 
 
 def _workers(repo: Path, *, as_json: bool) -> int:
