@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from tests.simulation.world import Touches, World, merged
 from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
 from yaoki.errors import GitFailed, NotNow
-from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place
+from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders
 
 
 class DictLines:
@@ -173,9 +174,11 @@ class DictWorkspace(DictLines):
         tree = repr(sorted(world.tree(head).items()))
         return Kept(head, tree, (name,) if head != task.work.base else ())
 
-    def candidate(self, run: Run, task: Task) -> Candidate:
+    def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
         self.touch("candidate")
-        world, onto = self.world, self.head(run)
+        world, cars = self.world, self._cars(run, riders) if task.work.refused else []
+        ahead = takewhile(lambda car: world.commits[car].task != task.id, cars)
+        onto = [self.head(run), *ahead][-1]
         if task.spec.kind is TaskKind.CHECK:
             return Candidate(onto, onto, "")
         head = task.work.head
@@ -187,10 +190,27 @@ class DictWorkspace(DictLines):
         if tree == world.tree(onto):
             return Candidate(onto, onto, "")
         commit = self._proposed(task, tree, (onto, head))
+        if task.work.refused and commit not in cars:
+            world.trains[run.branch] = commit
         world.worktrees[task.id] = dict(tree)
         world.heads[task.id] = commit
         self.touch("candidate made")
         return Candidate(commit, onto, "", changed=(task.spec.name,), tracked=9)
+
+    def coming(self, run: Run, commit: str, riders: Riders) -> bool:
+        return commit in self._cars(run, riders)
+
+    def _cars(self, run: Run, riders: Riders) -> list[str]:
+        """The candidates of riders that follow each other from the head on, oldest first."""
+        cars: list[str] = []
+        car, head = self.world.trains.get(run.branch, ""), self.head(run)
+        while car != head:
+            if not car or not self.world.commits[car].parents:
+                return []
+            cars.insert(0, car)
+            car = self.world.commits[car].parents[0]
+        known = riders()
+        return list(takewhile(lambda car: self.world.commits[car].task in known, cars))
 
     def _proposed(self, task: Task, tree: dict[str, str], parents: tuple[str, str]) -> str:
         """The same commit however often it is asked for."""

@@ -96,6 +96,7 @@ class World:
     worktrees: dict[str, dict[str, str]] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     candidates: dict[str, str] = field(default_factory=dict)
+    trains: dict[str, str] = field(default_factory=dict)
     processes: dict[str, Process] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     landings: list[str] = field(default_factory=list)

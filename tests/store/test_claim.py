@@ -24,9 +24,10 @@ from tests.builders import (
     to_land,
 )
 from tests.store.acts import Where, escalate, finish, lease_of, names, opened, plan, submit, take
-from yaoki.core.events import Answered, Judged, Landed, LandRefused, Released
+from yaoki.core.events import Answered, LandRefused, Released
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
+from yaoki.core.train import Contender
 from yaoki.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
@@ -289,32 +290,24 @@ def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: 
     other.close()
 
 
-@pytest.mark.spec("8.2", "13.1")
-def test_proofs_of_refused_tasks_are_claimed_one_at_a_time_for_each_line(store: SqlStore) -> None:
-    """A landing makes other proofs worthless; the next ones are not begun beside each other."""
-    submit(store, a_spec("a"), a_spec("b"), a_spec("c"), a_spec("fresh"))
-    tasks = [take(store) for _ in range(3)]
-    for task in tasks:
-        refuse(store, task)
+@pytest.mark.spec("3.4", "13.1")
+def test_who_is_at_its_proof_on_the_same_line_is_told_with_its_refusals(store: SqlStore) -> None:
+    submit(store, a_spec("a"), a_spec("b"), a_spec("fresh"))
+    a, b = (take(store) for _ in range(2))
+    refuse(store, a)
+    refuse(store, b)
 
-    (first,) = store.claim("w:1", MINUTE, 9)[:1]
-    others = store.claim("w:2", MINUTE, 9)
+    first, second, fresh = store.claim("w:1", MINUTE, 9)
 
-    assert first.work.refused == 1
-    assert [one.n for one in store.contenders(tasks[2])] == [first.n]
-    assert not [one for one in others if one.work.refused]
-    finish_proof(store, first)
-    assert [one.spec.name for one in store.claim("w:3", MINUTE, 9)] == ["b"]
+    assert store.contenders(first) == [Contender(second.id, 1)]
+    assert store.contenders(fresh) == [Contender(first.id, 1), Contender(second.id, 1)]
+    store.clock.sleep(2 * MINUTE)
+    assert store.contenders(fresh) == [], "their leases have run out"
 
 
 def refuse(store: SqlStore, task: Task) -> None:
     """Worked, proven, refused at the landing, and given back."""
     held = lease_of(task)
     begun = to_land(attempt=1)[:-1]
-    released = Released(held.holder, held.epoch, "its turn has not come")
+    released = Released(held.holder, held.epoch, "the worker was stopped")
     store.record(held, lambda _: (*begun, LandRefused("other"), released))
-
-
-def finish_proof(store: SqlStore, task: Task) -> None:
-    proven = Judged(True, "d0ne", "other", {"tests": "PASSED"})
-    store.record(lease_of(task), lambda _: (proven, Landed("d0ne")))

@@ -219,6 +219,7 @@ class App(Gate):
         self.expire_snapshots()
         runs = OpenRuns(self, run, warn)
         if background is not None:
+            pool.appear()
             background.ready(slots=slots, tags=list(self.tags(tags)))
         try:
             with self.sending.beside(), self.traced(), self.leaving():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.events import Event
+from yaoki.ports import Riders
 
 
 class Superseded(Exception):
@@ -25,7 +26,8 @@ class Hold:
     `why` knows what the last heartbeat knew.  `confirm` asks the store itself and comes back only
     while the claim stands: before whatever cannot be taken back.
     `note` writes down what a person may want to know while the stage still runs, `record` what
-    the next carrier must know if this one dies.  `yields` says that another task must land first.
+    the next carrier must know if this one dies.  `yields` says that another task must land first,
+    `riders` whose candidates this one may be built on.
     `environment` are the task's own variables.
     """
 
@@ -34,6 +36,7 @@ class Hold:
     record: Callable[[Event], None] = lambda _: None
     confirm: Callable[[], None] = _nobody
     yields: Callable[[], bool] = lambda: False
+    riders: Riders = frozenset
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:

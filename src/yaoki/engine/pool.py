@@ -116,6 +116,10 @@ class Pool:
         """
         self._carry_on(runs, lambda: self._stopped() or self._settle(runs()))
 
+    def appear(self) -> None:
+        """Among the workers before anything is served, for whoever is told then that it is up."""
+        self._tell()
+
     def _carry_on(self, runs: Callable[[], Sequence[RunId]], over: Callable[[], bool]) -> None:
         beating = threading.Thread(target=self._beat, name="heartbeat")
         self._tell()

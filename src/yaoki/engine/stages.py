@@ -35,6 +35,7 @@ from yaoki.engine.planning import PlanStages
 from yaoki.engine.proving import Proving
 from yaoki.engine.readying import Readying
 from yaoki.engine.resources import Resources
+from yaoki.engine.riding import Riding
 from yaoki.engine.stage_settings import Room, Settings
 from yaoki.engine.working import Working
 from yaoki.errors import WorkspaceError
@@ -86,6 +87,7 @@ class Stages:
         )
         self._proving = Proving(workspace, checker, baselines, quality)
         self._blaming = Blaming(workspace, checker, movable)
+        self._riding = Riding(workspace, clock)
 
     def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
         return self._readying.prepare(run, task, hold)
@@ -125,9 +127,10 @@ class Stages:
             fault = self._readying.set_up(run, task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:
                 return fault
-        candidate = self._workspace.candidate(run, task)
+        candidate = self._workspace.candidate(run, task, hold.riders)
         if candidate.conflicts:
-            return Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
+            conflicted = Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
+            return self._riding.void(run, task, candidate.onto, hold) or conflicted
         home = self._attending.folder(task, task.attempt) / "checks"
         findings = self._proving.findings(run, task, candidate, home, hold)
         changed = candidate.changed
@@ -136,6 +139,8 @@ class Stages:
         if hold.why() == "lost":
             raise Superseded
         verdict = Verdict(findings)
+        if not verdict.passed and (void := self._riding.void(run, task, candidate.onto, hold)):
+            return void
         blame = self._blame(run, task, verdict, hold)
         return Verified(verdict, candidate.commit, candidate.onto, changed, blame)
 
@@ -160,7 +165,9 @@ class Stages:
         if task.cancel_wanted:
             return Interrupted("cancelled by a person before it landed", ref=task.work.head)
         if hold.yields():
-            return Moved(onto, "a task that was refused more than once lands first")
+            return Moved(onto, "tasks that were refused before land first")
+        if early := self._riding.early(run, task, onto, hold):
+            return early
         if hold.why() == "lost":
             raise Superseded
         # Whoever was cut off does not know that somebody else has the task by now.

@@ -15,7 +15,7 @@ from yaoki.core.events import Event, Released
 from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
-from yaoki.core.turns import CONTENDING, Contender, gives_way, waits
+from yaoki.core.train import CONTENDING, Contender, gives_way, riders
 from yaoki.engine.branches import Guard
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
@@ -35,7 +35,7 @@ from yaoki.ports import ALL, Clock, Store
 
 # When to ask again for a remote that does not answer.
 AWAY = timedelta(seconds=15)
-# The store itself keeps it until its turn comes.
+# The run is paused by then, so nobody claims it again before a person has answered.
 AT_ONCE = timedelta(0)
 Piece = Callable[[Run, Task, Hold], Report]
 
@@ -113,7 +113,11 @@ class Worker:
         return task
 
     def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
-        hold = replace(hold, yields=lambda: gives_way(task, self._contenders(task)))
+        hold = replace(
+            hold,
+            yields=lambda: gives_way(task, self._contenders(task)),
+            riders=lambda: riders(task, self._contenders(task)),
+        )
         report = self._look(run, task, hold)
         if (
             hold.why() == "stop"
@@ -140,8 +144,6 @@ class Worker:
             self._stages.end_leftovers(task)
             return Interrupted("what it stands on is taken back", ref=task.work.head)
         try:
-            if task.work.refused and waits(task, self._contenders(task)):
-                return Declined("another task is proven for the same branch", AT_ONCE)
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)

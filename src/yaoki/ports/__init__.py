@@ -40,6 +40,7 @@ from yaoki.ports.workspace import (
     LandedStep,
     Merged,
     Place,
+    Riders,
     SavedWork,
     Workspace,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Planning",
     "Processes",
     "Quality",
+    "Riders",
     "Row",
     "SavedWork",
     "Seen",

@@ -21,7 +21,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.resources import Ports
 from yaoki.core.status import Tally
-from yaoki.core.turns import Contender
+from yaoki.core.train import Contender
 from yaoki.ports.notices import Notice
 from yaoki.ports.workers import Seen, Serving
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -92,6 +92,10 @@ class Merged:
     how: str
 
 
+# Who is at a proof now, and was refused before.
+Riders = Callable[[], Collection[TaskId]]
+
+
 class Workspace(Protocol):
     """git worktrees and refs.  Nothing here touches the user's checkout, index or HEAD.
 
@@ -136,8 +140,14 @@ class Workspace(Protocol):
 
     def keep(self, run: Run, task: Task) -> Kept: ...
 
-    def candidate(self, run: Run, task: Task) -> Candidate:
-        """Merge onto the run branch's head and put the worktree at the result."""
+    def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
+        """Merge onto the run branch's head and put the worktree at the result.
+
+        Once refused, a task is built on the candidates of other riders, if those may land first.
+        """
+
+    def coming(self, run: Run, commit: str, riders: Riders) -> bool:
+        """May the run branch still come to this commit, by landings of riders alone?"""
 
     def visit(self, task: Task, commit: str) -> None:
         """Put the task's worktree at another commit for a while; `candidate` puts it back."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 from yaoki.core.events import AgentFinished, Claimed, Event, LeaseExpired
-from yaoki.core.model import Lease, Run, RunId, Stage, Task, TaskId
+from yaoki.core.model import Lease, Run, RunId, Task, TaskId
 from yaoki.core.schedule import share, turns
+from yaoki.core.train import Contender
 from yaoki.ports import ALL, Beat
 from yaoki.store import accounts, totals
 from yaoki.store import statements as sql
 from yaoki.store.accounts import Gate, account_of
-from yaoki.store.database import Link
+from yaoki.store.database import Link, patient
 from yaoki.store.rows import Fields, ms
 from yaoki.store.workers import narrowed
 from yaoki.store.writes import Writes
@@ -135,7 +136,7 @@ class Claims(Writes):
         }
         order = turns({r: len(found) for r, found in ready.items()}, at_work, room)
         picked = [task for r, n in share(order).items() for task in ready[r][:n]]
-        return _one_a_line([task for task in _within(picked, used) if gate.lets(task)])
+        return [task for task in _within(picked, used) if gate.lets(task)]
 
     def _affords(self, link: Link, run_id: RunId, now: datetime) -> bool:
         """Before anything is begun: at a limit the run pauses and asks, close to it it warns.
@@ -223,6 +224,14 @@ class Claims(Writes):
         found = link.rows(statement + link.skipping, params)
         return [self._from_row(link, row) for row in found]
 
+    @patient
+    def contenders(self, task: Task) -> list[Contender]:
+        """Other tasks that somebody proves or lands on the same line."""
+        asked = {"run_id": task.run_id, "parent": task.parent, "id": task.id}
+        with self._db.read() as link:
+            found = link.rows(sql.CONTENDERS, {**asked, "now": ms(self._now())})
+            return [Contender(TaskId(row["id"]), row["refused"]) for row in found]
+
     def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> Beat:
         """Extend all at once.  Fenced: a superseded or cancelled claim is not revived."""
 
@@ -267,20 +276,6 @@ class Claims(Writes):
             return back
 
         return self._db.write(work)
-
-
-def _one_a_line(picked: list[Task]) -> list[Task]:
-    """Of those whose proofs take turns only the first of each line."""
-    turns: set[tuple[str, str]] = set()
-    kept: list[Task] = []
-    for task in picked:
-        if task.work.refused and task.stage is Stage.VERIFY:
-            line = (task.run_id, task.parent)
-            if line in turns:
-                continue
-            turns.add(line)
-        kept.append(task)
-    return kept
 
 
 def _within(picked: list[Task], used: Counter[str]) -> list[Task]:

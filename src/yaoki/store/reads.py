@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from yaoki.core.events import Submitted
 from yaoki.core.machine import create, evolve
 from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, TaskId
-from yaoki.core.turns import Contender
 from yaoki.core.wire import event_from_data, from_data, spec_from_data
 from yaoki.errors import Unknown
 from yaoki.ports import Account, Entry, Row
@@ -110,13 +109,6 @@ class Reads:
     def task(self, task_id: str) -> Task:
         with self._db.read() as link:
             return self._task(link, task_id)
-
-    @patient
-    def contenders(self, task: Task) -> list[Contender]:
-        with self._db.read() as link:
-            asked = {"run_id": task.run_id, "parent": task.parent, "id": task.id}
-            found = link.rows(sql.CONTENDERS, asked)
-            return [Contender(row["n"], row["refused"]) for row in found]
 
     @patient
     def rows(self, run_id: RunId) -> list[Row]:

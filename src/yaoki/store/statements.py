@@ -90,11 +90,11 @@ def open_dependents(keeping: str) -> str:
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
 
-# Who proves something that is to land on the same line.
+# Who proves something that is to land on the same line; nobody waits for one that may be dead.
 CONTENDERS = """
-SELECT n, refused FROM tasks
+SELECT id, refused FROM tasks
 WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
-  AND stage IN ('VERIFY', 'LAND')
+  AND stage IN ('VERIFY', 'LAND') AND lease_ms > :now
 """
 
 SPEC = """
@@ -105,9 +105,6 @@ READY = """
 SELECT * FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0 AND due_ms <= :now
   AND (place = '' OR :place = '' OR place = :place)
-  AND NOT (refused > 0 AND stage = 'VERIFY' AND EXISTS (
-      SELECT 1 FROM tasks o WHERE o.run_id = tasks.run_id AND o.parent = tasks.parent
-      AND o.state = 'ACTIVE' AND o.refused > 0 AND o.stage IN ('VERIFY', 'LAND')))
 ORDER BY rank, n LIMIT :limit
 """
 

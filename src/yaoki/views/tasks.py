@@ -265,7 +265,7 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
             return f"waits for its account {row.account}, whose limit is over: one task tries first"
         return f"waits for its account {row.account}, limited for {left:.0f} s"
     if row.refused and row.stage == Stage.VERIFY:
-        return view.lacks or "waits for its turn to be proven on the moved branch"
+        return view.lacks or "waits for a free slot, to be proven on the moved branch"
     return view.lacks or "waits for a free slot"
 
 

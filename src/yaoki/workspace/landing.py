@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from yaoki.core.model import Run, Task
 from yaoki.errors import BranchStrayed, GitFailed, NotNow
-from yaoki.ports import Candidate
+from yaoki.ports import Candidate, Riders
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
 from yaoki.workspace.content import Content, readable
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, task_ref
+from yaoki.workspace.train import Train
 from yaoki.workspace.worktrees import Worktree, Worktrees
 
 
@@ -24,14 +25,31 @@ class Landing:
         worktrees: Worktrees,
         keeping: Keeping,
         branch: RunBranch,
+        train: Train,
     ) -> None:
         self._refs, self._commits, self._content = refs, commits, content
         self._worktrees, self._keeping, self._branch = worktrees, keeping, branch
+        self._train = train
 
-    def candidate(self, run: Run, task: Task) -> Candidate:
-        """The task's work merged onto the run branch, and the worktree put there."""
+    def candidate(self, run: Run, task: Task, riders: Riders) -> Candidate:
+        """The task's work merged onto the run branch, and the worktree put there.
+
+        Once refused it builds on the last of the riders, and again when another is quicker; at
+        last it builds there all the same, and lands if nobody else does.
+        """
         found = self._worktrees.need(task.id)
-        onto = self._branch.head(run)
+        if not task.work.refused:
+            return self._merged(task, found, self._branch.head(run))
+        for _ in range(RACES_MAX):
+            seen = self._train.seen(run, riders)
+            made = self._merged(task, found, seen.before(task.id))
+            if made.conflicts or made.commit == made.onto:
+                break
+            if self._train.add(run, seen, made.commit):
+                break
+        return made
+
+    def _merged(self, task: Task, found: Worktree, onto: Commit) -> Candidate:
         work, before = self._refs.commits(task.work.head or onto.sha, candidate_ref(task.id))
         if work is None:
             raise GitFailed(f"the work of {task.id} is gone")

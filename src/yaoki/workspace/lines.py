@@ -10,7 +10,7 @@ from yaoki.core.model import Run
 from yaoki.errors import GitFailed
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, message
-from yaoki.workspace.refs import Move, Refs, base_of, branch_of, mark_of, work_ref
+from yaoki.workspace.refs import Move, Refs, base_of, branch_of, mark_of, train_of, work_ref
 
 ROLLBACKS_MAX = 100
 
@@ -96,4 +96,7 @@ class Lines:
         ]
         head = self._branch.head(run).sha
         if found and all(self._refs.contains(sha, head) for _, sha in found):
+            # What is left of its train did not land, and no longer can.
+            train = self._refs.commits(train_of(line))[0]
+            found += [(train_of(line), train.sha)] if train else []
             self._refs.move(*(Move(name, "", sha) for name, sha in found), why="yaoki: close group")

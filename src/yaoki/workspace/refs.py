@@ -15,6 +15,7 @@ from yaoki.workspace.git import Git
 
 PART = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 RUN = re.compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
+TASK = re.compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
 
 HEADS = "refs/heads/yaoki"
@@ -23,6 +24,7 @@ SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
 RUNS = "refs/yaoki/runs"
 BASES = "refs/yaoki/bases"
+TRAINS = "refs/yaoki/trains"
 READ_MAX = 4096
 OWN = (f"{HEADS}/", "refs/yaoki/")
 
@@ -53,6 +55,11 @@ def base_of(run: Run) -> str:
     return f"{BASES}/{part(run.line or run.id)}"
 
 
+def train_of(run: Run) -> str:
+    """Beside the branch: the last of the candidates that are built on each other."""
+    return f"{TRAINS}/{part(run.line or run.id)}"
+
+
 def task_ref(task_id: str) -> str:
     return f"refs/heads/{task_branch(part(task_id))}"
 
@@ -74,8 +81,9 @@ class Commit:
     sha: str
     tree: str
     parents: tuple[str, ...]
-    # The run whose commit of ours it is; empty for anybody else's.
+    # The run and the task whose commit of ours it is; empty for anybody else's.
     run: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,5 +283,10 @@ def _parse(sha: str, body: bytes) -> Commit:
     headers = [line.split(b" ", 1) for line in body.partition(b"\n\n")[0].splitlines()]
     trees = [value.decode("ascii") for key, *rest in headers if key == b"tree" for value in rest]
     parents = [v.decode("ascii") for key, *rest in headers if key == b"parent" for v in rest]
-    run = RUN.search(body)
-    return Commit(sha, trees[0], tuple(parents), run[1].decode("ascii") if run else "")
+    run, task = (_named(trailer, body) for trailer in (RUN, TASK))
+    return Commit(sha, trees[0], tuple(parents), run, task)
+
+
+def _named(trailer: re.Pattern[bytes], body: bytes) -> str:
+    found = trailer.search(body)
+    return found[1].decode("ascii") if found else ""

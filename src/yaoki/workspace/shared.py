@@ -13,14 +13,14 @@ from pathlib import Path
 
 from yaoki.errors import GitFailed
 from yaoki.workspace.git import Git
-from yaoki.workspace.refs import BASES, HEADS, RUNS, Commit, Move, Refs, run_ref, work_ref
+from yaoki.workspace.refs import BASES, HEADS, RUNS, TRAINS, Commit, Move, Refs, run_ref, work_ref
 from yaoki.workspace.remote import Outcome, Remote
 
-# Run branches, groups' branches, their marks and bases, what a rolled back line held, and what
-# a branch that somebody moved has to go back to.
+# Run branches, groups' branches, their marks, bases and trains, what a rolled back line held, and
+# what a branch that somebody moved has to go back to.
 OURS = re.compile(
     r"refs/heads/yaoki/(?:[a-z0-9]+|[a-z0-9-]+-group)"
-    r"|refs/yaoki/(?:runs|bases)/[a-z0-9-]+"
+    r"|refs/yaoki/(?:runs|bases|trains)/[a-z0-9-]+"
     r"|refs/yaoki/work/[a-z0-9-]+/0-(?:rollback-\d+|landed-[0-9a-f]+)"
 )
 PUSHES_MAX = 6
@@ -123,8 +123,11 @@ class SharedRefs(Refs):
     def _follow(self, ref: str, new: str, old: str | None) -> None:
         """Let the copy be as the remote is; whatever else it held stays on a ref of its own.
 
-        A copy that is further may have been moved by a younger look than ours.
+        A copy that is further may have been moved by a younger look than ours.  Of a train there
+        is none: what did not land of it is of no use.
         """
+        if ref.startswith(TRAINS):
+            return
         here = super().commits(ref)[0]
         if (here.sha if here else "") == new:
             self._seen[ref] = new

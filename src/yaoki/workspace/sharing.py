@@ -21,6 +21,7 @@ from yaoki.workspace.refs import (
     HEADS,
     RUNS,
     SNAPSHOTS,
+    TRAINS,
     WORK,
     Commit,
     Move,
@@ -143,7 +144,8 @@ class Sharing(Publishing):
         """Whatever any machine kept of a run, before all of it is put away."""
         self.lines.commits(run_ref(run_id), f"{RUNS}/{run_id}")
         self.fetch(*(f"{each}/{run_id}-*" for each in (WORK, SNAPSHOTS)))
-        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES)))
+        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES, TRAINS)))
+        self.bring_ref(f"{TRAINS}/{run_id}")
 
     def drop(self, moves: Sequence[Move]) -> None:
         """Delete these there as well; one that somebody moved, or that is not there, stays so."""

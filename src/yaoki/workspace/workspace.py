@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from yaoki.core.change import Change
 from yaoki.core.model import Run, Task
-from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, SavedWork
+from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, SavedWork
 from yaoki.system import birth
 from yaoki.workspace.archiving import Archiving
 from yaoki.workspace.branch import RunBranch
@@ -34,6 +34,7 @@ from yaoki.workspace.sharing import open_sharing
 from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
 from yaoki.workspace.spares import Spares
 from yaoki.workspace.told import told
+from yaoki.workspace.train import Train
 from yaoki.workspace.worktrees import Worktrees
 
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
@@ -80,7 +81,8 @@ class GitWorkspace:
             self._sharing,
             include=include,
         )
-        self._landing = Landing(lines, *rest, self._keeping, self._branch)
+        self._train = Train(lines, self._branch)
+        self._landing = Landing(lines, *rest, self._keeping, self._branch, self._train)
         self._snapshots = Snapshots(self._git, self._refs, *rest, self._keeping)
         self._merging = Merging(self._sharing.branches, self._commits, self._branch)
         self._lines = Lines(lines, self._branch, self._commits)
@@ -190,11 +192,16 @@ class GitWorkspace:
             return self._keeping.keep(run, task)
 
     @told
-    def candidate(self, run: Run, task: Task) -> Candidate:
+    def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
         """Merge onto the run branch's head and put the worktree at the result."""
         self._sharing.catch_up()
         self._sharing.need(task)
-        return self._landing.candidate(run, task)
+        return self._landing.candidate(run, task, riders)
+
+    @told
+    def coming(self, run: Run, commit: str, riders: Riders) -> bool:
+        """May the run branch still come to this commit, by landings of riders alone?"""
+        return commit in {car.sha for car in self._train.seen(run, riders).cars}
 
     @told
     def rebuild(self, task: Task) -> bool:

@@ -1,0 +1,40 @@
+"""What is proven on work that has not landed yet waits for it; nothing is judged by it before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from yaoki.core.model import Run, Task
+from yaoki.core.reports import Declined
+from yaoki.engine.hold import Hold
+from yaoki.ports import Clock, Workspace
+
+FIRST_PAUSE, LAST_PAUSE = timedelta(milliseconds=50), timedelta(seconds=1)
+# The checks of the one before may take longer than these; then the slot is of more use to others.
+LATE = timedelta(minutes=10)
+LATER = timedelta(seconds=10)
+
+
+class Riding:
+    """Asked by the stages that prove and land."""
+
+    def __init__(self, workspace: Workspace, clock: Clock) -> None:
+        self._workspace, self._clock = workspace, clock
+
+    def early(self, run: Run, task: Task, onto: str, hold: Hold) -> Declined | None:
+        """Wait until the branch stands at `onto`, or never will; not for ever."""
+        pause, give_up = FIRST_PAUSE, self._clock.now() + LATE
+        while task.work.refused and self._workspace.coming(run, onto, hold.riders):
+            if hold.why() or self._clock.now() > give_up:
+                return Declined("lands after a task that is still proven", LATER)
+            self._clock.sleep(pause)
+            pause = min(pause * 3 / 2, LAST_PAUSE)
+        return None
+
+    def void(self, run: Run, task: Task, onto: str, hold: Hold) -> Declined | None:
+        """What failed on top of work that never landed says nothing, and is looked at again."""
+        if early := self.early(run, task, onto, hold):
+            return early
+        if not task.work.refused or self._workspace.holds(run, onto):
+            return None
+        return Declined("proven on work that did not land: it is proven again", timedelta(0))
