@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.store import server
 
@@ -21,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("store") == "postgresql" and (why := server.missing()):
         raise pytest.UsageError(why)
     _let_programs_hear()
+    _let_examples_take_their_time()
 
 
 def _let_programs_hear() -> None:
@@ -31,6 +33,18 @@ def _let_programs_hear() -> None:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def _let_examples_take_their_time() -> None:
+    """How long one takes says something of the machine, and nothing of what is to hold.
+
+    The same ones each time: whoever lands something else meets no failure of his neighbour's.
+    """
+    slow = [HealthCheck.too_slow]
+    settings.register_profile(
+        "any machine", deadline=None, suppress_health_check=slow, derandomize=True
+    )
+    settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

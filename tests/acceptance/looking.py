@@ -23,7 +23,7 @@ from threading import Lock
 from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
-BOUND_S = 40
+BOUND_S = 90
 # The program itself, which would begin at once, and the script that imports nothing else of ours.
 NOT_IMPORTED = {"yaoki.__main__", "yaoki.shim.__main__"}
 _turn = Lock()

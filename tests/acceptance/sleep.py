@@ -39,4 +39,9 @@ def _in_a_commit(store: Where) -> bool:
 
 
 def _asleep(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    """Every thread: one may still be on its way into a commit when the first sleeps."""
+    try:
+        stats = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # one ended while we looked
+        return False
+    return bool(stats) and all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)

@@ -7,8 +7,17 @@ import pytest
 from tests.acceptance.place import Place, a_plan
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.1", "3.1", "8.6")]
-# The first agent ends once a spare worktree stands beside its own, or after a while.
-SEEN = "for i in $(seq 400); do ls -d ../spare-* && break; sleep 0.05; done; pwd -P > a.txt"
+# The first agent ends once a spare worktree is ready beside its own, or after a while: until its
+# files are there git holds it locked.
+SEEN = """
+for i in $(seq 400); do
+    for made in "$(git rev-parse --git-common-dir)"/worktrees/spare-*; do
+        test -f "$made/index" && test ! -e "$made/locked" && break 2
+    done
+    sleep 0.05
+done
+pwd -P > a.txt
+"""
 
 
 def test_the_next_task_gets_a_worktree_that_was_made_before(place: Place) -> None:

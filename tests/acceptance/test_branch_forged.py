@@ -145,7 +145,7 @@ def test_a_run_that_ends_cancelled_is_looked_at_as_well(place: Place, tmp_path: 
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["a"]}]
     process = place.start("run", place.plan(a_plan(script, tasks, {"a": holds("a.txt")})))
     until(lambda: bool(place.look("status").out), "there is a run")
-    until(lambda: place.task("b")["state"] == "ACTIVE", "the second is at work")
+    until(lambda: place.task("b")["stage"] == "WORK", "the second is at work")
     run = str(place.status()["run"])
     forge(place, run)
 

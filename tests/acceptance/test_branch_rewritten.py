@@ -37,13 +37,18 @@ def begun(place: Place, marker: Path) -> subprocess.Popen[str]:
     process = place.start("run", place.plan(a_rewritten(marker)), "--parallel", "5")
     until(lambda: bool(place.look("status").out), "there is a run")
     until(lambda: states(place, "a", "e") == {"DONE"}, "two have landed")
-    until(lambda: states(place, *LATER) == {"ACTIVE"}, "the others are at work")
+    until(lambda: stages(place, *LATER) == {"WORK"}, "the others are at work")
     return process
 
 
 def states(place: Place, *names: str) -> set[str]:
     told = place.look("status", "--json")
     return {t["state"] for t in told.document["tasks"] if t["name"] in names} if told.out else set()
+
+
+def stages(place: Place, *names: str) -> set[str]:
+    """A task that is merely claimed still looks at the branch, to make its worktree from it."""
+    return {t["stage"] for t in place.status()["tasks"] if t["name"] in names}
 
 
 def way_back(place: Place) -> str:
@@ -272,7 +277,7 @@ def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
     process = place.start("run", place.plan(plan), "--parallel", "2")
     until(lambda: bool(place.look("status").out), "there is a run")
     until(lambda: states(place, "a") == {"DONE"}, "one has landed")
-    until(lambda: states(place, "b") == {"ACTIVE"}, "the other is at work")
+    until(lambda: stages(place, "b") == {"WORK"}, "the other is at work")
     run = place.status()["run"]
     place.git("update-ref", f"refs/heads/yaoki/{run}", "main")
     place.yaoki("cancel", "b")

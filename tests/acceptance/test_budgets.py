@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,18 @@ def test_people_are_warned_once_at_eighty_percent(place: Place, tmp_path: Path) 
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
 def test_a_day_has_a_budget_for_all_runs(place: Place, tmp_path: Path) -> None:
+    """The second run alone would use it up as well: a midnight between the two changes nothing."""
     settings(place, "[budget]\nday_attempts = 3\n", tmp_path / "heard.jsonl")
 
     first = place.yaoki("run", place.plan(costing("ab", 0)), "--quiet")
-    second = place.yaoki("run", place.plan(costing("cd", 0)), "--quiet")
+    before = place.events()
+    second = place.yaoki("run", place.plan(costing("cdef", 0)), "--quiet")
 
     assert first.code == 0, first.out + first.err
     assert second.code == 5, second.out + second.err
     assert "of the day" in second.out
+    begun = [e for e in (*before, *place.events()) if e["event"] == "ATTEMPT_STARTED"]
+    assert max(Counter(e["at"][:10] for e in begun).values()) == 3
 
 
 @pytest.mark.acceptance

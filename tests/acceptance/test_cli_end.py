@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, rest_of, until, waits_for, writes
+from tests.acceptance.place import (
+    BOUND_S,
+    PATIENT,
+    Place,
+    a_plan,
+    holds,
+    rest_of,
+    until,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
 
 def slow_plan(**more: Any) -> dict[str, Any]:
-    """`quick` lands; `slow` writes and then works on for long; `last` needs it."""
+    """`quick` lands; `slow` writes and then works on for as long as it is let; `last` needs it."""
     return a_plan(
         {
             "quick": [writes("quick.txt")],
-            "slow": [[*writes("slow.txt"), {"sleep": 20}], writes("slow.txt")],
+            "slow": [[*writes("slow.txt"), {"sleep": 600}], writes("slow.txt")],
             "last": [writes("last.txt")],
         },
         [
@@ -29,6 +40,22 @@ def slow_plan(**more: Any) -> dict[str, Any]:
         {name: holds(f"{name}.txt") for name in ("quick", "slow", "last")},
         **more,
     )
+
+
+def slow_run(place: Place) -> subprocess.Popen[str]:
+    """Its worker, once `slow` is in the middle of its work."""
+    place.settings(PATIENT)
+    worker = place.start("run", place.plan(slow_plan()))
+    until(lambda: _working(place, "slow"), "slow works")
+    return worker
+
+
+def interrupt(worker: subprocess.Popen[str]) -> None:
+    """Comes back when it has told that it heard."""
+    worker.send_signal(signal.SIGINT)
+    assert worker.stdout is not None
+    while "interrupt again" not in (line := worker.stdout.readline()):
+        assert line, "the first interrupt must be told"
 
 
 def two_landed(place: Place) -> dict[str, Any]:
@@ -45,14 +72,14 @@ def two_landed(place: Place) -> dict[str, Any]:
 @pytest.mark.spec("9.5", "12.1", "8.2", "0.2")
 def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) -> None:
     """A waiting task ends at once, an active one is interrupted, a finished one is refused."""
-    worker = place.start("run", place.plan(slow_plan()))
-    until(lambda: _working(place, "slow") and _done(place, "quick"), "slow works, quick landed")
+    worker = slow_run(place)
+    until(lambda: _done(place, "quick"), "quick landed")
 
     waiting = place.yaoki("cancel", "last")
     finished = place.yaoki("cancel", "quick")
     whole = place.yaoki("cancel")
     again = place.yaoki("cancel")
-    worker.communicate(timeout=30)
+    worker.communicate(timeout=BOUND_S)
 
     assert waiting.code == 0
     assert (finished.code, "is already DONE" in finished.err) == (6, True)
@@ -98,15 +125,9 @@ def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
 
 @pytest.mark.spec("9.8", "12.1", "3.7")
 def test_two_interrupts_stop_now_and_resume_goes_on(place: Place) -> None:
-    worker = place.start("run", place.plan(slow_plan()))
-    until(lambda: _working(place, "slow"), "slow works")
+    worker = slow_run(place)
 
-    worker.send_signal(signal.SIGINT)
-    assert worker.stdout is not None
-    lines = []
-    while "interrupt again" not in (line := worker.stdout.readline()):
-        assert line, "the first interrupt must be told"
-        lines.append(line)
+    interrupt(worker)
     worker.send_signal(signal.SIGINT)
     rest = rest_of(worker)
     stopped = place.status()
@@ -275,10 +296,13 @@ def test_a_worktree_is_put_back_to_a_snapshot(place: Place) -> None:
 
 
 @pytest.mark.spec("9.8", "0.1", "12.1")
-def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(place: Place) -> None:
+def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(
+    place: Place, tmp_path: Path
+) -> None:
     """The only task lands after the interrupt; `done_when` was not asked yet: no success."""
+    marker = tmp_path / "go"
     plan = a_plan(
-        {"one": [[*writes("slow.txt"), {"sleep": 1.5}]]},
+        {"one": [[*writes("slow.txt"), waits_for(marker)]]},
         [{"id": "one", "checks": ["one"]}],
         {"one": holds("slow.txt")},
         done_when=["one"],
@@ -286,8 +310,9 @@ def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(pla
     worker = place.start("run", place.plan(plan))
     until(lambda: _working(place, "slow"), "the agent works")
 
-    worker.send_signal(signal.SIGINT)
-    worker.communicate(timeout=30)
+    interrupt(worker)
+    marker.touch()
+    rest_of(worker)
     stands = place.status()
     place.git("switch", "-qc", "elsewhere")
     merged = place.yaoki("merge")
@@ -302,10 +327,9 @@ def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(pla
 
 @pytest.mark.spec("9.5", "8.2", "0.2")
 def test_cancel_ends_the_agent_of_a_worker_that_died(place: Place) -> None:
-    worker = place.start("run", place.plan(slow_plan()))
-    until(lambda: _working(place, "slow"), "slow works")
+    worker = slow_run(place)
     worker.kill()
-    worker.communicate(timeout=30)
+    worker.communicate(timeout=BOUND_S)
 
     cancelled = place.yaoki("cancel", "--json")
 
@@ -349,8 +373,8 @@ def test_another_terminal_follows_a_run_to_its_end(place: Place, tmp_path: Path)
     marker.touch()
     watched = rest_of(watching)
     traced = place.yaoki("trace", "slow", "--follow")
-    log, _ = following.communicate(timeout=30)
-    worker.communicate(timeout=30)
+    log, _ = following.communicate(timeout=BOUND_S)
+    worker.communicate(timeout=BOUND_S)
 
     assert (worker.returncode, watching.returncode) == (0, 0)
     assert first == f"run {place.status()['run']}: ACTIVE  Rehearse\n"

@@ -8,12 +8,13 @@ import pty
 import select
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, waits_for, writes
 from yaoki.cli import telling
 from yaoki.cli.table import COMMANDS
 
@@ -129,17 +130,23 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_a_terminal_shows_a_live_table_and_ends_with_the_report(place: Place) -> None:
+def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
+    place: Place, tmp_path: Path
+) -> None:
+    """Agent and check of `slow` go on when they were shown."""
+    work, proof = tmp_path / "work", tmp_path / "proof"
+    looks = waits_for(proof)["run"][-1]
     plan = a_plan(
-        {"bad": [writes("b.txt", "bad\n")], "slow": [[{"sleep": 1}, *writes("a.txt")]]},
+        {"bad": [writes("b.txt", "bad\n")], "slow": [[waits_for(work), *writes("a.txt")]]},
         [
             {"id": "bad", "checks": ["b"], "retry": {"max_retries": 0}},
             {"id": "slow", "checks": ["a"]},
         ],
-        {"a": {"shell": "sleep 0.6; test -e a.txt"}, "b": holds("b.txt")},
+        {"a": {"shell": f"test -e a.txt || exit 1; {looks}"}, "b": holds("b.txt")},
     )
+    cues = {work: ("agent actor",), proof: ("check a", "yaoki answer")}
 
-    code, shown = _on_a_terminal(place, "run", place.plan(plan))
+    code, shown = _on_a_terminal(place, "run", place.plan(plan), cues=cues)
 
     assert code == 4
     assert "\x1b[?25l" in shown, "the table is drawn in place"
@@ -195,8 +202,13 @@ def test_the_name_alone_shows_the_help(place: Place) -> None:
     assert done.out.startswith("Usage: yaoki ")
 
 
-def _on_a_terminal(place: Place, *words: str) -> tuple[int, str]:
-    """Run the program on a terminal of its own; returns its exit code and all it wrote."""
+def _on_a_terminal(
+    place: Place, *words: str, cues: Mapping[Path, Sequence[str]] | None = None
+) -> tuple[int, str]:
+    """Run the program on a terminal of its own; returns its exit code and all it wrote.
+
+    The files of `cues` are made as soon as all of their words were shown.
+    """
     ours, theirs = pty.openpty()
     env = {**place.env, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"}
     process = subprocess.Popen(
@@ -211,5 +223,8 @@ def _on_a_terminal(place: Place, *words: str) -> tuple[int, str]:
                 parts.append(os.read(ours, 65536))
             except OSError:  # Linux says so when the other side is closed
                 break
+            for file, shown in (cues or {}).items():
+                if all(word.encode() in b"".join(parts) for word in shown):
+                    file.touch()
     os.close(ours)
-    return process.wait(timeout=10), b"".join(parts).decode()
+    return process.wait(timeout=BOUND_S), b"".join(parts).decode()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, waits_for, writes
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, waits_for, writes
 
 TEST_FILE = """\
 def test_answer():
@@ -117,7 +117,7 @@ def test_a_pipe_reads_along(place: Place, tmp_path: Path) -> None:
     assert "slow  attempt 1  started in a fresh worktree with actor" in lines[2]
     assert state == "ACTIVE"
     assert "\x1b" not in "".join(lines)
-    assert worker.wait(timeout=30) == 141
+    assert worker.wait(timeout=BOUND_S) == 141
     assert place.status()["status"] == "DONE", "the run goes on when nobody reads"
 
 

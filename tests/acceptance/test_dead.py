@@ -60,6 +60,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     few_deliveries(place)
     worker = place.start("run", place.plan(slow_then_quick()))
     until(lambda: any((place.home / "worktrees").glob("*/*/begun.txt")), "slow works")
+    until(lambda: place.task("quick")["state"] == "DONE", "quick is nobody's any more")
 
     for n in range(ROUNDS_MAX):
         stands_by = place.start("resume")

@@ -16,7 +16,8 @@ from tests.documents import PAGES, ROOT, Block, blocks, commands, mentions, name
 from tests.reference.words import TOLD
 from yaoki.core.wire import EVENTS
 
-pytestmark = pytest.mark.acceptance
+# A page is a story of many commands.
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 TASK = {"id": "one", "checks": ["a"], "retry": {"max_retries": 0}}
 WALKED = tuple(
     page

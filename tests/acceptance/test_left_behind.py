@@ -15,21 +15,20 @@ from tests.acceptance.sleep import fall_asleep
 from tests.edges.repositories import a_repository, git
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.2")]
-QUICK = {"heartbeat_s = 0.5": "heartbeat_s = 0.3", "lease_s = 8.0": "lease_s = 2.0"}
 
 
 @pytest.fixture
 def farm(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
-    """A remote and two clones of it; their store is a file beside them."""
+    """A remote and two clones of it; their store is a file beside them.
+
+    Only the first one is to lose what it holds: it alone has a short lease.
+    """
     bare = tmp_path / "remote.git"
     git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path)), str(bare))
     machines = [Machine(tmp_path / n, bare, str(tmp_path / "state.db")) for n in ("one", "two")]
-    for machine in machines:
+    for machine, lease_s in zip(machines, (2, 30), strict=True):
         settings = machine.repo / "yaoki.toml"
-        text = settings.read_text()
-        for old, new in QUICK.items():
-            text = text.replace(old, new)
-        settings.write_text(text)
+        settings.write_text(settings.read_text().replace("lease_s = 8.0", f"lease_s = {lease_s}.0"))
     yield bare, machines[0], machines[1]
     for machine in machines:
         for worker in machine.workers:

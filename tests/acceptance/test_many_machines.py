@@ -101,6 +101,11 @@ def begun(folder: Path, machine: Machine) -> bool:
     return file.exists() and str(machine.home) in file.read_text()
 
 
+def at_work(folder: Path) -> int:
+    file = folder / "began"
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
 def refs(bare: Path) -> set[str]:
     return set(git(bare, "for-each-ref", "--format=%(refname)").splitlines())
 
@@ -188,7 +193,7 @@ def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
     away = bare.with_name("away.git")
     run = alone.start("run", a_file(tmp_path, 3), "--parallel", "2")
     alone.workers.append(run)
-    until(lambda: begun(tmp_path, alone), "an agent is at work")
+    until(lambda: at_work(tmp_path) >= 2, "both agents are at work, and nobody asks the remote")
     bare.rename(away)
     (tmp_path / "go").touch()
 

@@ -44,6 +44,9 @@ def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
     valid = shell(done, f'"$1" -m yaoki validate - < {plan}')
     ran = shell(done, f'"$1" -m yaoki run - --quiet < {plan}')
     refused = shell(done, 'echo "gaol: x" | "$1" -m yaoki plan -')
+    more = '{"tasks": [{"id": "c", "goal": "Do c.", "needs": ["b"]}]}'
+    extended = shell(done, f"echo '{more}' | \"$1\" -m yaoki plan extend -")
+    unfit = shell(done, 'echo "[1]" | "$1" -m yaoki plan extend -')
 
     assert json.loads(report.stdout)["numbers"]["done"] == 1
     assert receipt.returncode == 0, receipt.stdout + receipt.stderr
@@ -52,6 +55,9 @@ def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
     assert "1 of 1 task landed" in ran.stdout
     assert refused.returncode == 2
     assert "standard input:1:1: gaol: unknown key" in refused.stderr
+    assert extended.returncode == 0, extended.stderr
+    assert done.task("c")["state"] == "WAITING"
+    assert (unfit.returncode, "standard input: a document with tasks" in unfit.stderr) == (2, True)
     assert not (done.repo / "-").exists()
 
 

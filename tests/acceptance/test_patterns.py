@@ -126,7 +126,10 @@ def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
 
 @pytest.mark.spec("5.4", "5.5")
 def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Place) -> None:
-    """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat."""
+    """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat.
+
+    One slot: whoever goes on in that time has it until its landing, however slow that is.
+    """
     limit = [{"rate_limit": {"retry_after": 7}}]
     script = {
         "one": [limit, writes("one.txt")],
@@ -142,7 +145,7 @@ def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Plac
     plan["agents"] = {"paid": {**actor, "concurrency": 1}, "free": actor}
     plan["agent"] = "paid"
 
-    assert place.yaoki("run", place.plan(plan)).code == 0
+    assert place.yaoki("run", place.plan(plan), "--parallel", "1").code == 0
 
     entries = place.look("trace", "--json").document["entries"]
     at = {(e["event"], e["task"], e["attempt"]): e["at"] for e in entries}

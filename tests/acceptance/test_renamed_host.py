@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import SETTINGS, Place, until
+from tests.acceptance.place import BOUND_S, PATIENT, Place, until
 from tests.acceptance.test_workers import is_done, simple, submitted, waiting, workers
 
 RENAMED = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere && exec "$@"', "sh")
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("11.8", "8.6")]
 def renames() -> bool:
     if shutil.which("unshare") is None:
         return False
-    tried = subprocess.run((*RENAMED, "true"), capture_output=True, timeout=20, check=False)
+    tried = subprocess.run((*RENAMED, "true"), capture_output=True, timeout=BOUND_S, check=False)
     return tried.returncode == 0
 
 
@@ -52,14 +52,14 @@ def started(
         for _ in range(2):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=40)
+        process.communicate(timeout=BOUND_S)
 
 
 def with_remote(place: Place) -> None:
     bare = place.folder / "remote.git"
     place.git("clone", "-q", "--bare", str(place.repo), str(bare))
     place.git("remote", "add", "origin", str(bare))
-    place.settings(f'{SETTINGS}\n[workspace]\nremote = "origin"\n')
+    place.settings(f'{PATIENT}\n[workspace]\nremote = "origin"\n')
 
 
 @pytest.mark.parametrize("remote", [False, True], ids=["alone", "remote"])
@@ -67,6 +67,7 @@ def test_a_worker_with_another_host_name_leaves_living_work_alone(
     named: Place, tmp_path: Path, remote: bool
 ) -> None:
     place, marker = named, tmp_path / "go"
+    place.settings(PATIENT)
     if remote:
         with_remote(place)
     with started(place, "run", place.plan(waiting(marker, "a")), "--quiet") as first:
@@ -77,7 +78,7 @@ def test_a_worker_with_another_host_name_leaves_living_work_alone(
             # Begun and ended after the second one looked round.
             is_done(place, submitted(place, simple("b"), "b.json"))
             marker.touch()
-            out, _ = first.communicate(timeout=40)
+            out, _ = first.communicate(timeout=BOUND_S)
 
     assert first.returncode == 0, out
     assert "RECONCILED" not in place.story(run)
@@ -92,13 +93,13 @@ def test_after_a_kill_and_a_new_host_name_the_agent_is_waited_for(
     with started(place, "run", place.plan(waiting(marker, "a")), "--quiet") as first:
         until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         first.kill()
-        first.wait(timeout=20)
+        first.wait(BOUND_S)
     run = place.status()["run"]
 
     with started(place, "resume", run, "--quiet", before=RENAMED) as second:
         until(lambda: len({w["host"] for w in workers(place)}) == 1, "the second serves")
         marker.touch()
-        out, _ = second.communicate(timeout=40)
+        out, _ = second.communicate(timeout=BOUND_S)
 
     assert second.returncode == 0, out
     assert place.story(run).count("PROMPT_SENT") == 1

@@ -62,6 +62,8 @@ def failed(place: Place, who: Mapping[str, str], summary: str = "it broke") -> C
 @contextmanager
 def at_work(place: Place, plan: dict[str, Any], kept: Path, go: Path) -> Iterator[dict[str, str]]:
     """A run whose agent has left its environment at `kept` and waits for `go`."""
+    # A hang or a warning of one would change what stands.
+    place.settings(PATIENT)
     running = place.start("run", place.plan(plan), "--quiet")
     try:
         until(lambda: kept.exists() or running.poll() is not None, "the agent has begun")

@@ -25,7 +25,7 @@ from tests.acceptance.looking import look
 from tests.acceptance.place import until
 from tests.documents import Block, blocks
 
-BOUND_S = 60
+BOUND_S = 90
 EMPTY = Block("", (), "", 0)
 LINK = re.compile(r"http://127\.0\.0\.1:\S+")
 
@@ -113,7 +113,8 @@ class Walk:
         reader = threading.Thread(target=_read, args=(process.stdout, told))
         reader.start()
         try:
-            until(lambda: not unseen(shown, "".join(told)), f"{shown} in {told}", BOUND_S)
+            until(lambda: not unseen(shown, "".join(told)), f"{shown} is shown", BOUND_S)
+            until(lambda: LINK.search("".join(told)), "a link is shown", BOUND_S)
             found = LINK.search("".join(told))
             assert found, told
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())

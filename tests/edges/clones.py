@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.edges.repositories import START, World, a_repository, git, worked
 from yaoki.core.model import Run, RunId, Task
+from yaoki.errors import GitFailed, RemoteAway
 from yaoki.workspace import GitWorkspace
 
 
@@ -73,12 +74,21 @@ def opened(repo: Path, root: Path, warned: list[str] | None = None) -> GitWorksp
 def land(world: World, task: Task, tries: int = 50) -> int:
     """As the engine goes: prove and land until it is there; returns how often it was refused."""
     for refused in range(tries):
-        found = world.workspace.candidate(world.run, task)
-        assert not found.conflicts
-        head = world.workspace.land(world.run, found.commit, found.onto)
-        if head == found.commit or world.workspace.holds(world.run, found.commit):
-            return refused
+        try:
+            if _landed(world, task):
+                return refused
+        except GitFailed as failed:
+            # Of a lock that is held for long the engine takes no other notice.
+            if isinstance(failed, RemoteAway) or not failed.transient:
+                raise
     raise AssertionError(f"refused {tries} times")
+
+
+def _landed(world: World, task: Task) -> bool:
+    found = world.workspace.candidate(world.run, task)
+    assert not found.conflicts
+    head = world.workspace.land(world.run, found.commit, found.onto)
+    return head == found.commit or world.workspace.holds(world.run, found.commit)
 
 
 def carried(world: World, n: int, act: Callable[[Path], object]) -> Task:

@@ -4,6 +4,7 @@ receiver on this machine."""
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -89,6 +90,14 @@ def receiver(code: int = 204, **headers: str) -> Iterator[Received]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def nobody() -> Iterator[Received]:
+    """A port that nobody listens at, and that no other test can be given meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield Received(port=held.getsockname()[1])
 
 
 def _answering(received: Received) -> type[BaseHTTPRequestHandler]:

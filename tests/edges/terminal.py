@@ -100,6 +100,12 @@ class Grid:
         self._col += width
 
     @property
+    def whole(self) -> bool:
+        """Is the frame on the second screen there to its last cell?  A pipe may bring half of one,
+        and the rest of the screen is then of the frame before."""
+        return not self.second or (self._row, self._col) == (self.rows - 1, self.cols)
+
+    @property
     def lines(self) -> list[str]:
         return ["".join(row).rstrip() for row in self.cells]
 
@@ -126,7 +132,7 @@ class Terminal:
 
     def until(self, holds: Callable[[str], object], what: str) -> str:
         give_up = time.monotonic() + BOUND_S
-        while not holds(self.text):
+        while not (self.grid.whole and holds(self.text)):
             going = self.read()
             assert going or holds(self.text), f"it ended, and not: {what}\n{self.text}"
             assert time.monotonic() < give_up, f"still not: {what}\n{self.text}"
@@ -162,7 +168,7 @@ class Terminal:
         return list(termios.tcgetattr(self._ours))
 
     def line(self, word: str) -> str:
-        return next(text for text in self.grid.lines if word in text)
+        return next((text for text in self.grid.lines if word in text), "")
 
 
 def _sized(descriptor: int, rows: int, cols: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.edges.limits import reached
 from yaoki.agents.acp.policy import Policy, answer
 from yaoki.agents.acp.telling import TEXT_CHARS_MAX, bounded
 from yaoki.agents.description import describe
@@ -46,7 +47,8 @@ class Stage:
         self._agent = KnownAgent(describe("acp"), {**os.environ, "SECRET_TOKEN": "planted-secret"})
 
     def start(self, *turn: Any, session: str = "", model: str = "", **script: Any) -> None:
-        allow, seconds = script.pop("allow", []), script.pop("seconds", 30)
+        allow, seconds = script.pop("allow", []), script.pop("seconds", 60)
+        grace = timedelta(seconds=script.pop("grace_s", 2))
         self.script.write_text(json.dumps({"turn": turn, **script}))
         options = {
             "program": sys.executable,
@@ -66,7 +68,7 @@ class Stage:
             lease=timedelta(0),
             session=session,
         )
-        PROCESSES.start(self.folder, self._agent.launch(order))
+        PROCESSES.start(self.folder, replace(self._agent.launch(order), grace=grace))
 
     def play(self, *turn: Any, **more: Any) -> AgentExit:
         self.start(*turn, **more)
@@ -115,7 +117,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     PROCESSES.end(stage.folder, "stop")
 
 
-def until(holds: Callable[[], object], bound_s: float = 20.0) -> None:
+def until(holds: Callable[[], object], bound_s: float = 40.0) -> None:
     give_up = CLOCK.now() + timedelta(seconds=bound_s)
     while not holds():
         assert CLOCK.now() < give_up
@@ -334,14 +336,14 @@ def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
 def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
     script = f"import sys; sys.stdout.write('x' * {LINE_BYTES_MAX + (1 << 20)} + '\\nnext\\n')"
     child = Piped((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
-    child.until(20.0)
+    child.until(40.0)
 
     first, second, end = child.listen(), child.listen(), child.listen()
 
     assert first is not None
     assert 0 < len(first) < LINE_BYTES_MAX
     assert (second, end) == (b"next", None)
-    assert child.close(5.0) == 0
+    assert child.close(40.0) == 0
 
 
 @pytest.mark.spec("12.8", "4.2")
@@ -371,7 +373,12 @@ def test_death_in_the_middle_of_a_turn_is_no_end(stage: Stage) -> None:
 
 @pytest.mark.spec("3.8", "3.10")
 def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: Stage) -> None:
-    exit_ = stage.play({"say": "I think"}, {"hang": 1}, seconds=1.5, deaf=True)
+
+    def hung(seconds: float) -> AgentExit:
+        stage.folder = stage.top / f"attempt-{seconds}"
+        return stage.play({"say": "I think"}, {"hang": 1}, seconds=seconds, deaf=True)
+
+    exit_, _ = reached(hung, lambda seen: seen.session, (1.5, 6.0, 24.0))
 
     assert (exit_.ended_by, exit_.clean) == ("deadline", False)
     assert exit_.session == SESSION
@@ -380,7 +387,7 @@ def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: S
 
 @pytest.mark.spec("3.8", "3.7")
 def test_a_wish_to_end_cancels_the_turn_and_leaves_the_conversation(stage: Stage) -> None:
-    stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True)
+    stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
     until(lambda: stage.folder.joinpath("out.log").exists() and stage.told("update"))
 
     exit_ = stage.read(PROCESSES.end(stage.folder, "cancel"))

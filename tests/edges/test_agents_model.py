@@ -40,7 +40,7 @@ def model() -> Iterator[ModelServer]:
 
 
 def asked(
-    model: ModelServer, path: str, body: dict[str, Any], timeout: float = 10.0
+    model: ModelServer, path: str, body: dict[str, Any], timeout: float = 40.0
 ) -> tuple[http.client.HTTPResponse, str]:
     with closing(http.client.HTTPConnection(model.url[7:], timeout=timeout)) as link:
         link.request("POST", path, json.dumps(body), {"content-type": "application/json"})
@@ -162,7 +162,7 @@ def test_an_agent_that_loops_is_refused_in_the_end(model: ModelServer) -> None:
 
 
 def test_what_is_no_model_call_is_answered_and_not_recorded(model: ModelServer) -> None:
-    with closing(http.client.HTTPConnection(model.url[7:], timeout=5)) as link:
+    with closing(http.client.HTTPConnection(model.url[7:], timeout=40)) as link:
         link.request("GET", "/v1/models")
         listed = json.loads(link.getresponse().read())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -40,6 +41,14 @@ def said(conversation: Conversation, line: str) -> tuple[int, str]:
     return int(pid), rest
 
 
+def said_at_last(conversation: Conversation, line: str) -> str:
+    """On a slow machine a program may take longer to begin than it is waited for."""
+    for _ in range(40):
+        with suppress(Fault):
+            return said(conversation, line)[1]
+    raise AssertionError("it never answered")
+
+
 @pytest.mark.spec("13.1")
 def test_one_program_answers_every_question() -> None:
     conversation = talk()
@@ -70,11 +79,11 @@ def test_a_program_that_always_dies_is_told_of() -> None:
 
 @pytest.mark.spec("13.1")
 def test_half_an_answer_is_never_taken_for_the_next() -> None:
-    conversation = talk(0.2)
+    conversation = talk(0.5)
     with pytest.raises(Fault, match="gave no answer"):
         conversation.ask(b"half", Answer.line)
 
-    assert said(conversation, "whole")[1] == "whole"
+    assert said_at_last(conversation, "whole") == "whole"
 
 
 @pytest.mark.spec("13.1")

@@ -279,7 +279,9 @@ EVENTS = st.lists(
 )
 OPENINGS = [case.events[0] for case in CASES if case.events]
 ANY_FOLDER = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -271,7 +271,7 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=40,
     )
 
     words = f"{home} cannot be made: a file stands in its place"

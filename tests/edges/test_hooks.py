@@ -15,6 +15,7 @@ import pytest
 from tests.acceptance.place import until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.edges.hooked import BOUND_S, CHECK, HANG, Hooked, alive, context
+from tests.edges.limits import has_line, reached
 
 
 @pytest.fixture
@@ -359,7 +360,11 @@ def test_a_check_that_cannot_run_is_sent_back_once_and_then_asked(place: Hooked)
 def test_a_check_that_hangs_is_ended_and_refused_in_time(place: Hooked, tmp_path: Path) -> None:
     place.configure(HANG)
 
-    answer = place.stop("s1", "--limit", "15")
+    answer, _ = reached(
+        lambda limit_s: place.stop(f"s{limit_s}", "--limit", f"{limit_s:g}"),
+        lambda seen: "was not ready" not in seen["reason"] and has_line(tmp_path / "pid"),
+        (8.0, 20.0, BOUND_S * 0.9),
+    )
 
     assert answer["decision"] == "block"
     assert "was still running" in answer["reason"]
@@ -417,7 +422,7 @@ def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
 def test_a_hook_that_stands_in_two_files_counts_once(place: Hooked, tmp_path: Path) -> None:
     """Both are called at the same moment; the first has the say, the other nothing to add."""
     gate, at_work = tmp_path / "gate", tmp_path / "at-work"
-    loop = f"touch {at_work}; for i in $(seq 600); do test -f {gate} && exit 1; sleep 0.05; done"
+    loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
     place.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')
     said = json.dumps({"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)})
     first = place.popen()

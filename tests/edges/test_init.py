@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.edges.limits import has_line, reached
 from yaoki.agents.answering import answering
 from yaoki.agents.description import describe
 from yaoki.checks.readers.choice import recognised
@@ -361,18 +362,23 @@ def a_program(folder: Path, name: str, body: str) -> str:
 
 @pytest.mark.spec("12.3")
 def test_agents_are_asked_at_once_and_one_that_hangs_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
     good = a_program(tmp_path, "good", "echo '  '; echo 'agent 1.2.3'")
-    hangs = a_program(tmp_path, "hangs", f"echo $$ > {tmp_path}/pid; exec sleep 60")
+    hangs = a_program(tmp_path, "hangs", f"echo $$ > {pid}; exec sleep 60")
     falls = a_program(tmp_path, "falls", "echo no key >&2; exit 3")
     about = describe("claude")
     programs = (good, hangs, falls, str(tmp_path / "none"))
     asked = [replace(about, program=program) for program in programs]
 
-    held = answering(asked, timedelta(seconds=2))
+    held, limit_s = reached(
+        lambda limit_s: answering(asked, timedelta(seconds=limit_s)),
+        lambda seen: has_line(pid) and "did not end" not in seen[0].words + seen[2].words,
+        (2.0, 8.0, 32.0),
+    )
 
     assert [one.answers for one in held] == [True, False, False, False]
     assert held[0].words == "agent 1.2.3"
-    assert "did not end within 2 s" in held[1].words
+    assert f"did not end within {limit_s:g} s" in held[1].words
     assert held[2].words == "exit code 3: no key"
     assert "not on the PATH" in held[3].words
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert not psutil.pid_exists(int(pid.read_text()))

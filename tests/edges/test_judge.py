@@ -64,7 +64,7 @@ class Bench:
         self.stop = False
 
     def see(self, agent: AgentSpec, **rest: Any) -> Finding:
-        given = {"timeout": timedelta(seconds=20), **rest}
+        given = {"timeout": timedelta(seconds=60), **rest}
         spec = CheckSpec("review", "judge", agent=agent, ask="The notes are whole.", **given)
         lease = timedelta(seconds=30)
         checks = Checks(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)

@@ -26,7 +26,7 @@ from yaoki.mcp.server import HANDSHAKE, MODERN, Server
 from yaoki.ports import Entry
 from yaoki.system import birth
 
-BOUND_S = 30
+BOUND_S = 40
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CLIENT = """
 import subprocess, sys, time

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.builders import MINUTE, NOW, HandClock
+from tests.edges.limits import has_line, reached
 from tests.edges.notices import (
     RECORDER,
     SECRET,
     Received,
     a_notice,
+    nobody,
     program,
     receiver,
     recorded,
@@ -161,15 +163,18 @@ def test_a_command_that_is_not_there_is_never_there(tmp_path: Path) -> None:
 
 @pytest.mark.spec("10.5")
 def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    settings = Notify(command=shell("echo $$ > pid; sleep 60"), timeout_s=0.2)
+    command, pid = shell("echo $$ > pid; sleep 60"), tmp_path / "pid"
 
-    found = failed(settings, tmp_path)
+    found, limit_s = reached(
+        lambda limit_s: failed(Notify(command=command, timeout_s=limit_s), tmp_path),
+        lambda _: has_line(pid),
+    )
 
     # Its arguments are not told: they may hold a key.
-    assert found.sentence == "/bin/sh did not end within 0.2 s"
+    assert found.sentence == f"/bin/sh did not end within {limit_s:g} s"
     assert not found.permanent
     with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        os.kill(int(pid.read_text()), 0)
 
 
 # ------------------------------------------------------------------ webhook
@@ -242,10 +247,8 @@ def test_a_redirect_is_not_followed(tmp_path: Path, code: int) -> None:
 
 @pytest.mark.spec("10.5")
 def test_a_receiver_that_is_away_is_tried_again(tmp_path: Path) -> None:
-    with receiver() as gone:
-        pass
-
-    found = post(gone, tmp_path)
+    with nobody() as gone:
+        found = post(gone, tmp_path)
 
     assert found is not None
     assert "cannot be reached: " in found.sentence
@@ -294,7 +297,8 @@ def test_no_message_holds_the_secret_or_the_path(tmp_path: Path) -> None:
     for code in (302, 404, 500):
         with receiver(code) as received:
             told.append(post(received, tmp_path))
-    told.append(post(received, tmp_path))
+    with nobody() as gone:
+        told.append(post(gone, tmp_path))
 
     words = " ".join(f"{found} {found.hint} {found.__cause__}" for found in told if found)
     assert words.count("[masked]") == len(told)

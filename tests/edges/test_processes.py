@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.edges.limits import has_line, reached
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
 from yaoki.system import MARK, ShimProcesses, birth
@@ -74,7 +75,7 @@ def place(tmp_path: Path) -> Path:
     return worktree
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(true: Callable[[], object], seconds: float = 40.0) -> None:
     give_up = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < give_up, "waited in vain"
@@ -175,15 +176,23 @@ def test_too_much_output_ends_the_agent(folder: Path, place: Path) -> None:
 
 @pytest.mark.spec("3.2", "3.8")
 @pytest.mark.parametrize(
-    ("code", "expected"),
-    [("exec sleep 60", signal.SIGTERM), ("trap '' TERM; exec sleep 60", signal.SIGKILL)],
+    ("trap", "grace_s", "expected"),
+    [("", 40, signal.SIGTERM), ("trap '' TERM; ", 0.3, signal.SIGKILL)],
     ids=["polite", "stubborn"],
 )
-def test_the_deadline_ends_the_agent(folder: Path, place: Path, code: str, expected: int) -> None:
-    look = carried(folder, shell(place, code, deadline=seconds(0.3), grace=seconds(0.3)))
+def test_the_deadline_ends_the_agent(
+    folder: Path, place: Path, trap: str, grace_s: float, expected: int
+) -> None:
+    code = f"{trap}touch begun; exec sleep 60"
+
+    def carried_until(limit_s: float) -> Look:
+        limits = {"deadline": seconds(limit_s), "grace": seconds(grace_s)}
+        return carried(folder / f"{limit_s}", shell(place, code, **limits))
+
+    look, limit_s = reached(carried_until, lambda _: (place / "begun").exists())
 
     assert (look.ended_by, look.signal) == ("deadline", expected)
-    assert 0.3 <= look.seconds < 5
+    assert look.seconds >= limit_s
 
 
 @pytest.mark.spec("3.8")
@@ -191,26 +200,27 @@ def test_a_tree_that_does_nothing_is_hung(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "sleep 60; true", hang=seconds(1)))
 
     assert look.ended_by == "hang"
-    assert 1 <= look.seconds < 8
+    assert look.seconds >= 1
 
 
 @pytest.mark.spec("3.8")
 @pytest.mark.parametrize(
     "code",
     [
-        "end = time.time() + 2\nwhile time.time() < end: pass",
-        "for n in range(20): print(n, flush=True); time.sleep(0.1)",
-        "for n in range(20): os.makedirs('deep', exist_ok=True); open('deep/file', 'w').close();"
+        "end = time.time() + 3\nwhile time.time() < end: pass",
+        "for n in range(30): print(n, flush=True); time.sleep(0.1)",
+        "for n in range(30): os.makedirs('deep', exist_ok=True); open('deep/file', 'w').close();"
         " time.sleep(0.1)",
-        "for n in range(4): os.system('sleep 0.5')",
+        "for n in range(10): os.system('sleep 0.3')",
     ],
     ids=["cpu", "output", "files", "children"],
 )
 def test_any_sign_of_work_is_not_hung(folder: Path, place: Path, code: str) -> None:
-    look = carried(folder, python(place, f"import os, time\n{code}", hang=seconds(1)))
+    """A shim that was stopped counts one second: together with the pauses of the work too few."""
+    look = carried(folder, python(place, f"import os, time\n{code}", hang=seconds(2.2)))
 
     assert (look.ended_by, look.code) == ("", 0)
-    assert look.seconds > 1.5
+    assert look.seconds > 2.2
 
 
 @pytest.mark.spec("3.8")
@@ -227,7 +237,7 @@ def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
 
 @pytest.mark.spec("11.3", "8.6")
 def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, python(place, FAMILY, lease=seconds(0.7)))
+    PROCESSES.start(folder, python(place, FAMILY, lease=seconds(2.5)))
     pids = family(place, meanwhile=lambda: PROCESSES.renew(folder))
     assert len(survivors(pids)) == 4
 
@@ -237,9 +247,10 @@ def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) ->
 
 @pytest.mark.spec("11.3")
 def test_a_renewed_lease_keeps_the_agent(folder: Path, place: Path) -> None:
-    PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(1)))
+    """A shim that was stopped counts one second, which is less than the lease."""
+    PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(2)))
 
-    for _ in range(20):
+    for _ in range(25):
         PROCESSES.renew(folder)
         time.sleep(0.1)
 
@@ -261,11 +272,10 @@ def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: st
     PROCESSES.start(folder, python(place, FAMILY, manner, grace=seconds(0.3)))
     pids = family(place)
 
-    began = time.monotonic()
     look = PROCESSES.end(folder, "cancel")
 
-    assert time.monotonic() - began < 5
     assert (look.phase, look.ended_by) == ("exited", "cancel")
+    assert look.signal in {signal.SIGKILL, signal.SIGTERM if manner == "polite" else None}
     assert survivors(pids) == []
 
 
@@ -308,7 +318,8 @@ def test_a_shim_that_cannot_finish_does_not_hold_us_up(folder: Path, place: Path
     (folder / "exit.json.tmp").mkdir()
 
     assert impatient.end(folder, "cancel").phase == "gone"
-    assert survivors([*pids, shim_of(folder)]) == []
+    assert survivors(pids) == []
+    until(lambda: not birth(shim_of(folder)))
 
 
 def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None:
@@ -365,7 +376,7 @@ def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
     assert [next_word(boss) for boss in workers] == ["started"] * 3
     PROCESSES.start(folder, shell(place, code))
 
-    until(lambda: (place / "ran").exists())
+    until(lambda: has_line(place / "ran"))
     for boss in workers:
         put_away(boss)
     PROCESSES.end(folder, "stop")
@@ -377,12 +388,12 @@ def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
 @pytest.mark.spec("0.3")
 def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "echo once >> ran; exec sleep 60"))
-    until(lambda: (place / "ran").exists())
+    until(lambda: has_line(place / "ran"))
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.look(folder).phase == "gone")
 
     shim = Path(__file__).parents[2] / "src" / "yaoki" / "shim" / "__main__.py"
-    second = subprocess.run([sys.executable, "-I", "-S", shim, folder], timeout=20, check=False)
+    second = subprocess.run([sys.executable, "-I", "-S", shim, folder], timeout=40, check=False)
 
     assert second.returncode == 0
     assert (place / "ran").read_text() == "once\n"
@@ -448,7 +459,7 @@ def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -
 def test_stdin_is_closed_unless_text_is_given(
     folder: Path, place: Path, text: str | None, read: str
 ) -> None:
-    look = carried(folder, shell(place, "cat", stdin=text, deadline=seconds(10)))
+    look = carried(folder, shell(place, "cat", stdin=text, deadline=seconds(30)))
 
     assert (look.code, look.ended_by) == (0, "")
     assert (folder / "out.log").read_bytes().decode() == read
@@ -501,7 +512,9 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
 @pytest.mark.parametrize("name", ["started.json", "beat.json", "exit.json", "end"])
 def test_a_pipe_among_the_files_holds_nobody_up(folder: Path, place: Path, name: str) -> None:
     """An agent can write there: what is no plain file tells nothing, and ends at most the agent."""
-    script = f"for i in 1 2 3 4; do rm -f {name}; mkfifo {name}; sleep 0.1; done; sleep 60"
+    # In one step: without any started.json nobody would have started it.  Again and again, for
+    # the shim puts its own in the place.
+    script = f"while :; do mkfifo own; mv -f own {name}; sleep 0.1; done"
     PROCESSES.start(folder, shell(place, f"cd {folder} && {script}"))
     until((folder / name).is_fifo)
 

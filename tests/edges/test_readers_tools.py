@@ -22,7 +22,7 @@ TOOLS = ROOT / "tests" / "tools"
 BIN = Path(sys.executable).parent
 CHECKS = Checks(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
 # What somebody left in a folder above must not be found.
-PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".")
+PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 

@@ -142,6 +142,8 @@ def test_a_lock_a_killed_process_of_ours_left_is_broken(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     lock = world.repo / ".git" / "refs" / "heads" / "yaoki" / f"{world.run.id}.lock"
     lock.touch()
+    young = lock.stat().st_mtime + 3600
+    os.utime(lock, (young, young))
     tree = git(world.repo, "rev-parse", "main^{tree}")
     new = git(world.repo, "commit-tree", "-m", "new", "-p", "main", tree)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -392,6 +393,14 @@ def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) ->
     assert world.workspace.head(world.run) == done.landed
 
 
+def at_last(land: Callable[[], str]) -> str:
+    """As a worker does: who finds the ref locked for long asks again."""
+    for _ in range(20):
+        with suppress(GitFailed):
+            return land()
+    return land()
+
+
 @pytest.mark.spec("3.4", "0.3")
 def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
     tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
@@ -401,7 +410,7 @@ def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
     def land(commit: str, onto: str) -> None:
         own = GitWorkspace(world.repo, world.root)
         gate.wait()
-        heads[commit] = own.land(world.run, commit, onto)
+        heads[commit] = at_last(lambda: own.land(world.run, commit, onto))
 
     threads = [threading.Thread(target=land, args=(one.commit, one.onto)) for one in found]
     for thread in threads:

@@ -105,7 +105,9 @@ def step(store: SqlStore, clock: HandClock, dice: Random, task_id: str) -> None:
 
 @pytest.mark.spec("10.2", "0.3", "8.5")
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32))
 def test_after_any_work_the_journal_folds_to_the_rows(tmp_path: Path, seed: int) -> None:

@@ -17,27 +17,26 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, writes
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import HandClock
 from yaoki.store import Places, open_store
 from yaoki.store.witness import Witness
 
-PLAN = a_plan(
-    {
+NAMES = ("one", "two", "three", "four")
+TABLES = ("runs", "tasks", "needs", "accounts", "journal")
+
+
+def the_plan(place: Place) -> str:
+    """The third task goes on when the worker has been killed."""
+    acts = {
         "one": [writes("one.txt")],
         "two": [writes("two.txt", "bad\n"), writes("two.txt")],
-        "three": [[{"sleep": 0.6}, *writes("three.txt")]],
+        "three": [[waits_for(place.folder / "killed"), *writes("three.txt")]],
         "four": [writes("four.txt")],
-    },
-    [
-        {"id": "one", "checks": ["one"]},
-        {"id": "two", "checks": ["two"], "needs": ["one"]},
-        {"id": "three", "checks": ["three"], "needs": ["two"]},
-        {"id": "four", "checks": ["four"], "needs": ["three"]},
-    ],
-    {name: holds(f"{name}.txt") for name in ("one", "two", "three", "four")},
-)
-TABLES = ("runs", "tasks", "needs", "accounts", "journal")
+    }
+    needs = {"one": [], "two": ["one"], "three": ["two"], "four": ["three"]}
+    tasks = [{"id": name, "checks": [name], "needs": held} for name, held in needs.items()]
+    return place.plan(a_plan(acts, tasks, {name: holds(f"{name}.txt") for name in NAMES}))
 
 
 class Middle:
@@ -51,13 +50,13 @@ class Middle:
         self._make()
 
     def _make(self) -> None:
-        worker = self.place.start("run", self.place.plan(PLAN))
+        worker = self.place.start("run", the_plan(self.place))
         try:
             until(self._at_work, "the third task is at work")
         finally:
             worker.kill()
             worker.communicate(timeout=BOUND_S)
-        until(lambda: not self._processes(), "its agent ended")
+        self.settle("killed")
         shutil.copytree(self.db.parent, self.with_log)
         assert (self.with_log / "state.db-wal").stat().st_size > 100_000
         # A command that looks leaves everything in the database itself.
@@ -75,6 +74,11 @@ class Middle:
                 return any(row[0].endswith("-3") for row in found)
         except sqlite3.OperationalError:
             return False
+
+    def settle(self, marker: str) -> None:
+        """Let the agent that waits for it end, and with it the last process here."""
+        (self.place.folder / marker).touch()
+        until(lambda: not self._processes(), "its agent ended")
 
     def _processes(self) -> list[str]:
         mark = str(self.place.home).encode()
@@ -242,8 +246,7 @@ def _goes_on(place: Place) -> None:
     assert resumed.code == 0, resumed.out + resumed.err
     status = place.status()
     branch = status["run_branch"]
-    names = ("one", "two", "three", "four")
-    assert [place.show(branch, f"{name}.txt") for name in names] == ["good"] * 4
+    assert [place.show(branch, f"{name}.txt") for name in NAMES] == ["good"] * 4
     format_ = "--format=%(trailers:key=Yaoki-Task)"
     trailers = place.git("log", "--first-parent", format_, branch).splitlines()
     landed = Counter(line for line in trailers if line.strip())
@@ -335,7 +338,7 @@ def test_with_neither_backup_nor_journal_it_is_refused_by_name(
     harm(middle.db)
     harmed = middle.db.read_bytes() if middle.db.exists() else None
 
-    for words in (("status",), ("run", place.plan(PLAN)), ("resume",)):
+    for words in (("status",), ("run", the_plan(place)), ("resume",)):
         refused = place.yaoki(*words)
         assert refused.code == 1
         assert "neither a good backup nor a journal file" in refused.err
@@ -436,7 +439,8 @@ def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None
     """Another command found damage and replaced the store; what the worker would write is refused,
     and nothing of it reaches the journal file."""
     place = middle.again()
-    slow = a_plan({"slow": [[{"sleep": 20}]]}, [{"id": "slow", "checks": ["x"]}], {"x": holds("x")})
+    acts = {"slow": [[waits_for(place.folder / "enough")]]}
+    slow = a_plan(acts, [{"id": "slow", "checks": ["x"]}], {"x": holds("x")})
     worker = place.start("run", place.plan(slow))
     try:
         until(lambda: _prompted(middle.db, "slow"), "the agent is at work")
@@ -446,6 +450,8 @@ def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None
     finally:
         worker.kill()
         worker.communicate(timeout=BOUND_S)
+        # The next test removes the folders in which the agent works.
+        middle.settle("enough")
 
     assert worker.returncode == 1
     assert "deleted or replaced while this worker used it" in told
@@ -454,13 +460,16 @@ def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None
 
 
 def _prompted(path: Path, name: str) -> bool:
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
-        found = link.execute(
-            "SELECT 1 FROM journal j JOIN tasks t ON t.id = j.task_id"
-            " WHERE t.name = ? AND j.event = 'PROMPT_SENT'",
-            (name,),
-        )
-        return found.fetchone() is not None
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
+            found = link.execute(
+                "SELECT 1 FROM journal j JOIN tasks t ON t.id = j.task_id"
+                " WHERE t.name = ? AND j.event = 'PROMPT_SENT'",
+                (name,),
+            )
+            return found.fetchone() is not None
+    except sqlite3.OperationalError:
+        return False
 
 
 @pytest.mark.acceptance

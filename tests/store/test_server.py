@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -75,13 +76,15 @@ def test_many_who_open_a_new_store_at_once_make_it_once(url: str) -> None:
 
 @pytest.mark.spec("0.6")
 def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
-    by_hand_alone(server_url, "CREATE DATABASE old_bytes ENCODING 'LATIN1' TEMPLATE template0")
+    name = f"old{uuid4().hex}"
+    by_hand_alone(server_url, f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
     try:
         with pytest.raises(StoreError, match="encoded as LATIN1") as refused:
-            opened(server_url.replace("/postgres", "/old_bytes", 1))
+            opened(server_url.replace("/postgres", f"/{name}", 1))
         assert "createdb" in refused.value.hint
     finally:
-        by_hand_alone(server_url, "DROP DATABASE old_bytes")
+        # Our session may still be on its way out at the server.
+        by_hand_alone(server_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def by_hand_alone(url: str, statement: str) -> None:

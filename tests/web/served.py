@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
+from random import Random
 from typing import Any
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import BOUND_S, Place
 
 LINK = re.compile(r"(?:the page|to look only): (http://(\S+?):(\d+)/enter\?token=(\S+))")
-BOUND_S = 30
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,16 @@ class Served:
         out, _ = self.process.communicate(timeout=BOUND_S)
         self.said += out.splitlines()
         return self.process.returncode
+
+
+def a_port_to_come_back_to() -> int:
+    """Free, and not one that the system hands to somebody else while the server is away."""
+    dice = Random()
+    for _ in range(100):
+        port = dice.randrange(22_000, 30_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.web.conftest import the_plan
 from tests.web.served import serving
 from tests.web.test_documents import wrong
@@ -66,7 +66,7 @@ def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
         until(lambda: "PROMPT_SENT" in place.story(), "the agent works")
         run = server.client.document("/runs")["runs"][0]["run"]
         cancelled = server.client.post(f"/runs/{run}/cancel", {})
-        out, _ = worker.communicate(timeout=40)
+        out, _ = worker.communicate(timeout=BOUND_S)
         again = server.client.post(f"/runs/{run}/cancel", {})
         head = server.client.document(f"/runs/{run}")
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance.place import Place
 from tests.web.conftest import the_plan
-from tests.web.served import Client, Heard, Served, serving
+from tests.web.served import Client, Heard, Served, a_port_to_come_back_to, serving
 from yaoki.app import App
 from yaoki.web.desk import Desk
 from yaoki.web.events import LISTENERS_MAX, PAGE, Hub
@@ -60,13 +60,12 @@ def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
 def test_who_comes_back_after_a_restart_has_missed_nothing(place: Place) -> None:
     """The cookie of before still holds, as does the cursor; the server said that it would go."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
-    asks = f"{done.document['run']}-3"
-    with serving(place) as server:
+    asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
+    with serving(place, port=port) as server:
         cookie = (
             Client(server.port).ask("GET", f"/enter?token={server.token}").headers["set-cookie"]
         )
         browser = Client(server.port, headers={"Cookie": cookie})
-        port = server.port
         with browser.listening("/events?after=0") as stream:
             before = stream.until("ESCALATE_DECISION")
             code = server.stop()

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app.gate import Gate
@@ -163,9 +162,10 @@ class App(Gate):
         request: dict[str, Any] = {"goal": plan.goal, "base": branch, "tasks": len(plan.specs)}
         return self.control.submit(submission, request)
 
-    def tasks_of(self, run: Run, file: Path) -> PlanAnswer:
+    def tasks_of(self, run: Run, text: str, name: str) -> PlanAnswer:
         """Tasks that somebody wrote for a run on its way."""
-        return PlanReading(self.store, self.settings.limits.task_text_bytes).from_file(run, file)
+        reading = PlanReading(self.store, self.settings.limits.task_text_bytes)
+        return reading.from_text(run, text, name)
 
     def serve(
         self,

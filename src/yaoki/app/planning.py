@@ -30,16 +30,16 @@ class PlanReading:
         ground = self._ground(run, task.spec.fill or Fill(), defaults_of(task.spec, run))
         return read_answer(read_channel(folder / OUT), ground)
 
-    def from_file(self, run: Run, file: Path) -> PlanAnswer:
-        """What a person or an agent wrote down, in YAML or JSON."""
+    def from_text(self, run: Run, text: str, name: str) -> PlanAnswer:
+        """What a person or an agent wrote down, in YAML or JSON; `name` stands before defects."""
         from yaoki.plan import read_document
         from yaoki.plan.answer import check_answer, defaults_of
 
-        given, defects = read_document(file)
+        given, defects = read_document(text, name)
         if defects:
             return PlanAnswer(defects=tuple(defects))
         if not isinstance(given, dict):
-            return PlanAnswer(defects=(f"{file}: a document with tasks: is needed",))
+            return PlanAnswer(defects=(f"{name}: a document with tasks: is needed",))
         rows = self._store.rows(run.id)
         usual = self._store.task(rows[0].id).spec if rows else Spec("", "")
         ground = self._ground(run, Fill(tasks_max=ADDED_MAX), defaults_of(usual, run))

@@ -127,17 +127,19 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 
 def _answer(app: App, run: Run, file: Path) -> PlanAnswer:
     """Tasks in a file, held against the run like a planner's answer."""
+    from yaoki.cli.plans import text_given
     from yaoki.mcp.secrets import confided, told_safely
 
-    answer = app.tasks_of(run, file)
+    text, name = text_given(file)
+    answer = app.tasks_of(run, text, name)
     if answer.defects:
-        words = f"{file}: {count(len(answer.defects), 'defect')}, nothing was stored"
+        words = f"{name}: {count(len(answer.defects), 'defect')}, nothing was stored"
         raise PlanInvalid(words, hint=_mend(run), defects=answer.defects)
     return told_safely(answer, confided(app, os.environ))
 
 
 def _mend(run: Run) -> str:
-    return f"mend the file and give it again; the tasks of the run: yaoki status {run.id}"
+    return f"mend it and give it again; the tasks of the run: yaoki status {run.id}"
 
 
 def _told(app: App, run: Run, made: Made, words: str, *, as_json: bool) -> int:

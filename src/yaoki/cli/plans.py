@@ -73,13 +73,20 @@ def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
 
 
 def _parsed(app: App, file: Path, settings: Settings) -> Plan:
-    """`-` is standard input, as it is everywhere."""
-    from yaoki.plan import load_plan, parse_plan, text_in
+    from yaoki.plan import parse_plan
+
+    text, name = text_given(file)
+    return parse_plan(text, name, settings, app.known)
+
+
+def text_given(file: Path) -> tuple[str, str]:
+    """The text and its name for people; `-` is standard input, as it is everywhere."""
+    from yaoki.plan import text_in, text_of
 
     if str(file) != STDIN:
-        return load_plan(file, settings, app.known)
+        return text_of(file), str(file)
     name = "standard input"
-    return parse_plan(text_in(sys.stdin.buffer, name), name, settings, app.known)
+    return text_in(sys.stdin.buffer, name), name
 
 
 def read_goal(app: App, goal: str) -> Plan:

@@ -31,7 +31,7 @@ hang_s = 7.0
 deadline_s = 60.0
 """
 
-HANG_S = 1.5
+HANG_S = 2.5
 
 TEST = """\
 import unittest

@@ -79,9 +79,8 @@ def as_file(document: Mapping[str, Any], name: str) -> Iterator[Path]:
 
 def tasks_in(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlanAnswer:
     """Tasks held against the run like a planner's answer."""
-    with as_file({"tasks": tasks}, "tasks.json") as file:
-        answer = app.tasks_of(run, file)
-        if answer.defects:
-            words = f"{count(len(answer.defects), 'defect')}, nothing was stored"
-            raise PlanInvalid(words, defects=answer.defects)
-        return answer
+    answer = app.tasks_of(run, json.dumps({"tasks": tasks}), "tasks.json")
+    if answer.defects:
+        words = f"{count(len(answer.defects), 'defect')}, nothing was stored"
+        raise PlanInvalid(words, hint="mend it and call again", defects=answer.defects)
+    return answer

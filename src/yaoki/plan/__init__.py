@@ -23,7 +23,9 @@ __all__ = [
     "load_plan",
     "parse_plan",
     "plan_schema",
+    "read_document",
     "text_in",
+    "text_of",
 ]
 
 NOTHING = Known()
@@ -31,18 +33,19 @@ NOTHING = Known()
 
 def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
     """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
-    return parse_plan(_text_of(path), str(path), settings, known)
+    return parse_plan(text_of(path), str(path), settings, known)
 
 
-def read_document(path: Path) -> tuple[Any, list[str]]:
-    """Plain data of a YAML or JSON file, and what is wrong with it as it stands."""
+def read_document(text: str, name: str) -> tuple[Any, list[str]]:
+    """Plain data of YAML or JSON, and what is wrong with it as it stands."""
     from yaoki.plan.source import read
 
-    data, defects = read(_text_of(path), str(path))
+    data, defects = read(text, name)
     return data, list(defects.lines())
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a plan in a file."""
     try:
         with path.open("rb") as file:
             return text_in(file, str(path))

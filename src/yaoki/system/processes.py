@@ -38,6 +38,8 @@ EXIT: Mapping[str, Any] = {
 }
 # A little more than the shim itself may take after the grace: see KILL_S_MAX and STARS_S_MAX there.
 PATIENCE = timedelta(seconds=32)
+# A killed shim is gone at once, unless the whole machine stands still.
+KILLED_S_MAX = 10.0
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
 # Of what an agent could have written in a shim's place.
 FACTS_BYTES_MAX = 1 << 20
@@ -135,7 +137,7 @@ class ShimProcesses:
         seconds = min(_number(started, "grace_s"), GRACE_S_MAX) + self._patience_s
         if not _wait_until(lambda: self.look(folder).phase != "running", seconds):
             _signal(started, signal.SIGKILL)
-            _wait_until(lambda: self.look(folder).phase != "running", POLL_S_MAX * 10)
+            _wait_until(lambda: self.look(folder).phase != "running", KILLED_S_MAX)
         return self.look(folder)
 
 

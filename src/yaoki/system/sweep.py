@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from psutil import Process
 
 MARK = "YAOKI_MARK"
-SWEEP_S_MAX = 5.0
+SWEEP_S_MAX = 10.0
 
 
 def end_marked(mark: str) -> None:

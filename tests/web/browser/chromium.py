@@ -33,6 +33,12 @@ FIRST = """
   if (!localStorage.getItem("yaoki.language"))
     localStorage.setItem("yaoki.language", "%(language)s");
 """
+# The page listened before us and draws before the next task of the loop.
+GONE = """(where) => new Promise((done) => {
+  if (window.location.hash === where) return done();
+  window.addEventListener("hashchange", () => setTimeout(done), { once: true });
+  window.location.hash = where;
+})"""
 Size = tuple[int, int]
 WIDE: Size = (1360, 860)
 NARROW: Size = (390, 800)
@@ -64,7 +70,7 @@ def _browser(playwright: Playwright, path: str) -> Browser:
     if os.geteuid() == 0:
         arguments.append("--no-sandbox")
     expect.set_options(timeout=BOUND_MS)
-    return playwright.chromium.launch(executable_path=path, args=arguments)
+    return playwright.chromium.launch(executable_path=path, args=arguments, timeout=2 * BOUND_MS)
 
 
 @dataclass
@@ -80,7 +86,8 @@ class Visit:
         self.page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.token}{where}")
 
     def go(self, where: str) -> None:
-        self.page.evaluate("where => { window.location.hash = where }", where)
+        """Returns when the view is another: what is looked for next is not found in the old one."""
+        self.page.evaluate(GONE, where)
 
     def shot(self, name: str) -> None:
         self.screens.mkdir(parents=True, exist_ok=True)

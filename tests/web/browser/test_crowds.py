@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,8 +64,7 @@ def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
     page.keyboard.press("ArrowDown")
     expect(page.locator("aside.panel")).to_be_visible()
     page.get_by_label("fold").select_option("done")
-    expect(page.locator("canvas[data-drawn='500']")).to_have_count(0)
-    assert 270 <= int(page.locator("canvas").get_attribute("data-drawn") or 0) < 300
+    expect(page.locator("canvas")).to_have_attribute("data-drawn", re.compile(r"^2[789]\d$"))
     visit.shot("500 folded")
     box = page.locator("canvas").bounding_box()
     assert box is not None

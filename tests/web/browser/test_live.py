@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.place import (
+    BOUND_S,
+    PATIENT,
+    Place,
+    a_plan,
+    holds,
+    until,
+    waits_for,
+    writes,
+)
 from tests.web.browser.chromium import Visit
-from tests.web.served import Served, serving
+from tests.web.served import Served, a_port_to_come_back_to, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 LIE = "All tests pass."
@@ -22,6 +31,13 @@ TALL = ViewportSize(width=1360, height=5000)
 def served(place: Place) -> Iterator[Served]:
     with serving(place) as server:
         yield server
+
+
+@pytest.fixture
+def place(place: Place) -> Place:
+    """Agents wait here for a person at a slow browser."""
+    place.settings(PATIENT)
+    return place
 
 
 def a_story(gate: Path) -> dict[str, Any]:
@@ -71,7 +87,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
     expect(attempt(page, 2).get_by_text("+good")).to_be_visible()
     expect(page.get_by_text("DONE: landed as")).to_be_visible()
     visit.shot("its cure")
-    worker.communicate(timeout=40)
+    worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 4
     assert page.evaluate("window.stays")
     visit.at_peace()
@@ -127,7 +143,7 @@ def test_a_run_is_cancelled_only_after_a_second_word(
     page.get_by_role("button", name="Cancel run").click()
     dialog.get_by_role("button", name="Cancel the run").click()
     expect(page.locator(".run-head .state[data-state=CANCELLED]").first).to_be_visible()
-    worker.communicate(timeout=40)
+    worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 3
     assert place.status()["status"] == "CANCELLED"
     expect(page.get_by_text("This run was cancelled.")).to_be_visible()
@@ -139,7 +155,8 @@ def test_a_restart_of_the_server_misses_no_event(place: Place, visit: Visit) -> 
     """While it is gone the page says so and since when; then it has every entry once."""
     page, gate = visit.page, place.folder / "gate"
     page.set_viewport_size(TALL)
-    with serving(place) as first:
+    port = a_port_to_come_back_to()
+    with serving(place, port=port) as first:
         visit.enter(first, "#/journal")
         visit.is_live()
         worker = place.start("run", place.plan(a_slow_one(gate)))
@@ -148,20 +165,15 @@ def test_a_restart_of_the_server_misses_no_event(place: Place, visit: Visit) -> 
     expect(page.get_by_text("disconnected, last seen")).to_be_visible()
     visit.shot("disconnected")
     gate.touch()
-    worker.communicate(timeout=40)
+    worker.communicate(timeout=BOUND_S)
     assert worker.returncode == 0
 
-    with serving(place, port=first.port):
+    with serving(place, port=port):
         visit.is_live()
         expect(page.get_by_text("TASK_LANDED")).to_be_visible()
         events = [entry["seq"] for entry in place.events()]
         until(lambda: seqs(page) == events[::-1], "every entry once, newest first")
-    visit.at_peace(
-        "ERR_CONNECTION_REFUSED",
-        "ERR_INCOMPLETE_CHUNKED",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONNECTION_RESET",
-    )
+    visit.at_peace("net::ERR_(CONNECTION|INCOMPLETE_CHUNKED|EMPTY_RESPONSE|SOCKET)")
 
 
 def seqs(page: Page) -> list[int]:

@@ -53,7 +53,7 @@ def _whole(page: Page, view: str) -> None:
     assert page.evaluate(NAMELESS) == [], view
     for landmark in ("banner", "navigation", "main"):
         expect(page.get_by_role(landmark).first).to_be_visible()
-    assert page.get_by_role("heading", level=1).count() == 1, view
+    expect(page.get_by_role("heading", level=1), view).to_have_count(1)
 
 
 STICKS_OUT = """() => { const view = document.querySelector("main");

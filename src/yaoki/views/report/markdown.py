@@ -118,7 +118,7 @@ def _numbers(report: Data) -> Iterator[str]:
     yield f"| {whole} | {duration(time['wall_s'])} |"
     yield f"| agents at work, added up | {duration(time['agent_s'])} |"
     yield f"| checks, added up | {duration(time['checks_s'])} |"
-    yield f"| waiting for a turn, added up | {duration(waiting['turn_s'])} |"
+    yield f"| waiting for other tasks or a free worker, added up | {duration(waiting['turn_s'])} |"
     yield f"| waiting for a retry, added up | {duration(waiting['retry_s'])} |"
     yield f"| waiting for a person, added up | {duration(waiting['person_s'])} |"
     runs = count(numbers["agent_runs"], "run of an agent", "runs of agents")
