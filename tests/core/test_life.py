@@ -28,6 +28,7 @@ from yaoki.core.events import (
     Undone,
     name_of,
 )
+from yaoki.core.failing import Moment, not_rerun
 from yaoki.core.machine import evolve, fold
 from yaoki.core.model import (
     AgentExit,
@@ -62,7 +63,6 @@ from yaoki.core.reports import (
     Verified,
     Worked,
 )
-from yaoki.core.rules import Moment
 from yaoki.core.settings import RETRYABLE
 from yaoki.core.wire import event_from_data, event_to_data
 
@@ -97,7 +97,7 @@ class Life:
         """Everything else rests: a held task gets its re-run, or a person is asked."""
         moment = Moment(self.now, 0.5)
         grant = (RerunGranted("head"),)
-        self.add(*(grant if rerun else rules.not_rerun(self.task, "nothing landed", moment)))
+        self.add(*(grant if rerun else not_rerun(self.task, "nothing landed", moment)))
 
     def go_on(self, *, rerun: bool = True) -> None:
         if self.task.held:

@@ -50,7 +50,8 @@ from yaoki.core.events import (
     Unlanded,
     name_of,
 )
-from yaoki.core.machine import Illegal, evolve, legal
+from yaoki.core.legal import Illegal, legal
+from yaoki.core.machine import evolve
 from yaoki.core.model import (
     Choice,
     Counts,

@@ -34,6 +34,7 @@ from yaoki.core.events import (
     RetryDecided,
     name_of,
 )
+from yaoki.core.failing import Moment
 from yaoki.core.machine import fold
 from yaoki.core.model import (
     Counts,
@@ -60,7 +61,7 @@ from yaoki.core.reports import (
     Verified,
     Worked,
 )
-from yaoki.core.rules import PERSON, Moment, decide
+from yaoki.core.rules import PERSON, decide
 
 MOMENT = Moment(NOW, 0.5)
 PREPARED = Prepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")

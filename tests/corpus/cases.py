@@ -16,10 +16,11 @@ from tests.builders import a_finding, an_active_task
 from yaoki.agents.command import CommandAgent
 from yaoki.core.classify import FATAL
 from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided
+from yaoki.core.failing import Moment
 from yaoki.core.machine import evolve
 from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
 from yaoki.core.reports import Verified, Worked
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.ports import Look, Order
 
 HERE = Path(__file__).parent

@@ -21,9 +21,10 @@ from yaoki.agents.resets import wait_in
 from yaoki.agents.structured import agent_of, keep_name, read_told
 from yaoki.core.classify import FATAL
 from yaoki.core.events import EscalateDecided, Note, RetryDecided
+from yaoki.core.failing import Moment
 from yaoki.core.model import AgentExit, Kind, Outcome, Stage, Work
 from yaoki.core.reports import Verified
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.ports import Look
 
 CASES = load()

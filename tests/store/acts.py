@@ -10,9 +10,10 @@ from typing import Any
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.core.events import Event
+from yaoki.core.failing import Moment
 from yaoki.core.model import Lease, Spec, Task, TaskId
 from yaoki.core.reports import Faulted
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.ports import Clock
 from yaoki.store import SqlStore, open_store
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import HandClock, a_run, a_spec
 from yaoki.core.events import AgentFinished, AttemptStarted, Event
+from yaoki.core.failing import Moment
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -21,7 +22,7 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.reports import Verified
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.store import SqlStore
 
 LEASE = timedelta(minutes=1)

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from tests.store.acts import Where, events_of, finish, lease_of, opened, submit, take
 from yaoki.core.events import Event, Note
-from yaoki.core.machine import Illegal
+from yaoki.core.legal import Illegal
 from yaoki.core.model import State, Task
 from yaoki.errors import StoreError, StoreFull, YaokiError
 from yaoki.store import SqlStore, open_store

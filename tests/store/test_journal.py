@@ -14,8 +14,9 @@ from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_sp
 from tests.core.test_life import any_report
 from tests.store.acts import Where, by_hand, escalate, finish, lease_of, opened, plan, submit, take
 from yaoki.core.events import Answered, Released, Undone
+from yaoki.core.failing import Moment
 from yaoki.core.model import Choice, Question, Reason, State
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.errors import LeaseLost, NotNow
 from yaoki.store import SqlStore, open_store
 

@@ -18,6 +18,7 @@ from tests.edges.test_views import RUN, a_row
 from tests.store.acts import lease_of, opened, take
 from tests.web.test_folds import at
 from yaoki.core.events import AgentFinished, AttemptStarted
+from yaoki.core.failing import Moment
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -31,7 +32,7 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.reports import Verified
-from yaoki.core.rules import Moment, decide
+from yaoki.core.rules import decide
 from yaoki.ports import Entry, Row
 from yaoki.store import SqlStore
 from yaoki.views import run_view

@@ -5,19 +5,16 @@ Values in, events out.  The clock and the dice are arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
 
-from yaoki.core import classify, escalate, retry
+from yaoki.core import classify, escalate
 from yaoki.core.counting import count
 from yaoki.core.events import (
     AgentFinished,
     AttemptStarted,
     Blamed,
     Cancelled,
-    EscalateDecided,
     Event,
-    Held,
     Judged,
     Landed,
     LandRefused,
@@ -25,17 +22,15 @@ from yaoki.core.events import (
     Planned,
     Recalled,
     Released,
-    RetryDecided,
-    Why,
     check_finished,
 )
+from yaoki.core.failing import Moment, failing
 from yaoki.core.model import (
     GIT_CONFIG,
     AgentExit,
     Failure,
     Item,
     Kind,
-    Reason,
     Stage,
     Task,
     TaskKind,
@@ -60,14 +55,6 @@ from yaoki.core.reports import (
 PERSON = "person"
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The clock and the dice, as arguments."""
-
-    now: datetime
-    chance: float
-
-
 def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
     """What follows from what a stage saw."""
     if task.cancel_wanted and not isinstance(report, LandedOn):
@@ -87,7 +74,7 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             words = f"{files} with the run branch: {', '.join(paths[:5])}"
             failure = classify.failed(Kind.CONFLICT, words, pattern="merge-conflict", items=items)
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
-            return _failing(task, failure, moment, report.tree)
+            return failing(task, failure, moment, report.tree)
         case LandedOn():
             return _landed(task, report)
         case PlanMade():
@@ -97,11 +84,11 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
         case Moved():
             return _moved(task, report, moment)
         case Faulted(message=message, transient=transient, code=code):
-            return _failing(task, classify.fault(message, transient=transient, code=code), moment)
+            return failing(task, classify.fault(message, transient=transient, code=code), moment)
         case Lost(why=why):
-            return _failing(task, classify.failed(Kind.LOST, why), moment)
+            return failing(task, classify.failed(Kind.LOST, why), moment)
         case Interrupted(why=why):
-            return _failing(task, classify.failed(Kind.LOST, why), moment)
+            return failing(task, classify.failed(Kind.LOST, why), moment)
         case Declined(why=why, wait=wait):
             assert task.lease is not None, f"{task.id} is not held"
             return (Released(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
@@ -172,11 +159,11 @@ def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
         ended = _ended(task, replace(report, tampered=()))
         # With the work in sight: a person may go on with it.
         kept = replace(task, work=replace(task.work, head=report.head))
-        return (*ended, *_failing(kept, failure, moment, report.tree))
+        return (*ended, *failing(kept, failure, moment, report.tree))
     finished = _ended(task, report)
     failure_ = classify.before_verify(report.exit)
     if failure_ is not None:
-        return (*finished, *_failing(task, failure_, moment, report.tree))
+        return (*finished, *failing(task, failure_, moment, report.tree))
     return finished
 
 
@@ -205,7 +192,7 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     if unchanged and not theirs and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
         failure = _with_findings(nothing, failure, verdict, exit_)
-    return (*told, judged, *_failing(task, failure, moment, task.work.tree))
+    return (*told, judged, *failing(task, failure, moment, task.work.tree))
 
 
 def _blamed(blame: Blame, failure: Failure) -> Blamed:
@@ -229,7 +216,7 @@ def sent_back(task: Task, moment: Moment) -> tuple[Event, ...]:
     `task` is as it stands after UNLANDED.
     """
     assert task.blame is not None, f"{task.id} is not blamed"
-    return _failing(task, task.blame, moment)
+    return failing(task, task.blame, moment)
 
 
 def _with_findings(
@@ -272,130 +259,4 @@ def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:
     times = count(task.work.refused + 1, "time")
     words = f"the run branch moved {times} while this task was verified"
     failure = classify.fault(words, transient=True)
-    return (refused, *_failing(replace(task, stage=Stage.VERIFY), failure, moment))
-
-
-def _failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tuple[Event, ...]:
-    """Plan the next try, or hand the task to a person."""
-    same = retry.same_in_a_row(task, failure, tree)
-    decision = retry.decide_retry(task, failure, same, moment.chance)
-    why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
-    # A judge at its limit is asked again about the same work; no agent runs once more for that.
-    stage = task.stage if failure.ours or failure.account else Stage.PREPARE
-    if decision.verdict == "RETRY":
-        delay_ms = decision.delay // timedelta(milliseconds=1)
-        next_agent = 1 if decision.strategy == "next-agent" else 0
-        return (
-            RetryDecided(
-                failure=failure,
-                stage=stage,
-                due_at=moment.now
-                + timedelta(milliseconds=decision.delay // timedelta(milliseconds=1)),
-                current_retry_count=decision.current,
-                max_retries=decision.maximum,
-                delay_ms=delay_ms,
-                reasoning=decision.reasoning,
-                modification_hint=escalate.hint(failure, task.spec.policy.hints),
-                strategy=decision.strategy,
-                fresh=decision.strategy in {"fresh", "next-agent"},
-                agent_index=task.agent_index + next_agent,
-                same_failures=same,
-                tree=tree,
-                failure_type=failure.kind.value,
-                why=why,
-            ),
-        )
-    blocked = retry.blocked_by(task, decision)
-    if retry.may_rerun(task, failure, blocked):
-        held = Held(
-            failure=failure,
-            blocked=blocked,
-            stage=Stage.PREPARE,
-            same_failures=same,
-            tree=tree,
-            current_retry_count=decision.current,
-            max_retries=decision.maximum,
-            why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
-        )
-        return (held,)
-    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why))
-
-
-def _ask(
-    task: Task,
-    failure: Failure,
-    blocked: Reason,
-    decision: retry.Decision,
-    moment: Moment,
-    seen: tuple[Stage, int, str, Why],
-) -> tuple[Event, ...]:
-    """One answerable question to a person, and what they are told."""
-    stage, same, tree, why = seen
-    report = escalate.report(task, failure, blocked, decision, moment.now)
-    decided = EscalateDecided(
-        failure=failure,
-        blocked=blocked,
-        reason={"type": report.type, "description": report.description},
-        failure_summary=report.summary,
-        question=report.question,
-        stage=stage,
-        same_failures=same,
-        tree=tree,
-        current_retry_count=decision.current,
-        max_retries=decision.maximum,
-        why=why,
-    )
-    told = Note(
-        "ESCALATE_EXECUTED",
-        {"user_message": report.message, "recommended_actions": list(report.actions)},
-    )
-    if failure.code != classify.UNDELIVERED:
-        return (decided, told)
-    data = {"deliveries": task.counts.deliveries, "message": failure.message}
-    return (Note("DEAD_LETTERED", data), decided, told)
-
-
-def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
-    """A held task that gets no re-run is asked about."""
-    failure = task.failure
-    assert failure is not None, f"{task.id} is held without a failure"
-    rule = task.spec.policy.rules.get(failure.kind)
-    alone = f"{why}, so there is no re-run from the run branch"
-    decision = retry.Decision(
-        "ESCALATE",
-        failure.kind,
-        # The failure itself was counted when the task was held; only what came before was retried.
-        max(0, task.spent(failure.kind) - 1),
-        rule.retries_max if rule else 0,
-        why if task.parent else alone,
-        "8.3" if task.parent else "8.4",
-        "work that passes its checks, or its group landing without it"
-        if task.parent
-        else "another task's landing since this one began",
-    )
-    told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
-    told = replace(told, otherwise=(decision.otherwise,))
-    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told)
-    return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
-
-
-def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -> dict[str, object]:
-    policy = task.spec.policy
-    return {
-        "kind": failure.kind.value,
-        "pattern": failure.pattern,
-        "count": decision.current,
-        "maximum": decision.maximum,
-        "content_failures": task.counts.content - task.forgiven.content,
-        "content_retries_max": policy.content_retries_max,
-        "total": task.spent_total,
-        "max_total_attempts": policy.total_attempts_max,
-        "same_failure_in_a_row": same,
-        "fingerprint": failure.fingerprint,
-        "delay_s": decision.delay.total_seconds(),
-        "reasoning": decision.reasoning,
-        "retry_after_s": failure.retry_after.total_seconds() if failure.retry_after else None,
-    }
-
-
-__all__ = ["PERSON", "EscalateDecided", "Moment", "decide", "not_rerun", "sent_back"]
+    return (refused, *failing(replace(task, stage=Stage.VERIFY), failure, moment))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaoki.core.rules import Moment
+from yaoki.core.failing import Moment
 from yaoki.ports import Clock
 
 

@@ -14,11 +14,11 @@ from yaoki.core.events import (
     Unlanded,
     Why,
 )
+from yaoki.core.failing import not_rerun
 from yaoki.core.graph import downstream
 from yaoki.core.model import Run, State, Strategy, Task, TaskId
 from yaoki.core.recovery import Choice, choose
 from yaoki.core.rounds import next_round
-from yaoki.core.rules import not_rerun
 from yaoki.engine.moments import moment
 from yaoki.ports import Clock, Row, Store, Workspace
 

@@ -1,0 +1,153 @@
+"""What follows from a failure: another try, a re-run later, or one question to a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from yaoki.core import classify, escalate, retry
+from yaoki.core.events import (
+    EscalateDecided,
+    Event,
+    Held,
+    Note,
+    RetryDecided,
+    Why,
+)
+from yaoki.core.model import (
+    Failure,
+    Reason,
+    Stage,
+    Task,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The clock and the dice, as arguments."""
+
+    now: datetime
+    chance: float
+
+
+def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tuple[Event, ...]:
+    """Plan the next try, or hand the task to a person."""
+    same = retry.same_in_a_row(task, failure, tree)
+    decision = retry.decide_retry(task, failure, same, moment.chance)
+    why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
+    # A judge at its limit is asked again about the same work; no agent runs once more for that.
+    stage = task.stage if failure.ours or failure.account else Stage.PREPARE
+    if decision.verdict == "RETRY":
+        delay_ms = decision.delay // timedelta(milliseconds=1)
+        next_agent = 1 if decision.strategy == "next-agent" else 0
+        return (
+            RetryDecided(
+                failure=failure,
+                stage=stage,
+                due_at=moment.now
+                + timedelta(milliseconds=decision.delay // timedelta(milliseconds=1)),
+                current_retry_count=decision.current,
+                max_retries=decision.maximum,
+                delay_ms=delay_ms,
+                reasoning=decision.reasoning,
+                modification_hint=escalate.hint(failure, task.spec.policy.hints),
+                strategy=decision.strategy,
+                fresh=decision.strategy in {"fresh", "next-agent"},
+                agent_index=task.agent_index + next_agent,
+                same_failures=same,
+                tree=tree,
+                failure_type=failure.kind.value,
+                why=why,
+            ),
+        )
+    blocked = retry.blocked_by(task, decision)
+    if retry.may_rerun(task, failure, blocked):
+        held = Held(
+            failure=failure,
+            blocked=blocked,
+            stage=Stage.PREPARE,
+            same_failures=same,
+            tree=tree,
+            current_retry_count=decision.current,
+            max_retries=decision.maximum,
+            why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
+        )
+        return (held,)
+    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why))
+
+
+def _ask(
+    task: Task,
+    failure: Failure,
+    blocked: Reason,
+    decision: retry.Decision,
+    moment: Moment,
+    seen: tuple[Stage, int, str, Why],
+) -> tuple[Event, ...]:
+    """One answerable question to a person, and what they are told."""
+    stage, same, tree, why = seen
+    report = escalate.report(task, failure, blocked, decision, moment.now)
+    decided = EscalateDecided(
+        failure=failure,
+        blocked=blocked,
+        reason={"type": report.type, "description": report.description},
+        failure_summary=report.summary,
+        question=report.question,
+        stage=stage,
+        same_failures=same,
+        tree=tree,
+        current_retry_count=decision.current,
+        max_retries=decision.maximum,
+        why=why,
+    )
+    told = Note(
+        "ESCALATE_EXECUTED",
+        {"user_message": report.message, "recommended_actions": list(report.actions)},
+    )
+    if failure.code != classify.UNDELIVERED:
+        return (decided, told)
+    data = {"deliveries": task.counts.deliveries, "message": failure.message}
+    return (Note("DEAD_LETTERED", data), decided, told)
+
+
+def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
+    """A held task that gets no re-run is asked about."""
+    failure = task.failure
+    assert failure is not None, f"{task.id} is held without a failure"
+    rule = task.spec.policy.rules.get(failure.kind)
+    alone = f"{why}, so there is no re-run from the run branch"
+    decision = retry.Decision(
+        "ESCALATE",
+        failure.kind,
+        # The failure itself was counted when the task was held; only what came before was retried.
+        max(0, task.spent(failure.kind) - 1),
+        rule.retries_max if rule else 0,
+        why if task.parent else alone,
+        "8.3" if task.parent else "8.4",
+        "work that passes its checks, or its group landing without it"
+        if task.parent
+        else "another task's landing since this one began",
+    )
+    told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
+    told = replace(told, otherwise=(decision.otherwise,))
+    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told)
+    return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
+
+
+def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -> dict[str, object]:
+    policy = task.spec.policy
+    return {
+        "kind": failure.kind.value,
+        "pattern": failure.pattern,
+        "count": decision.current,
+        "maximum": decision.maximum,
+        "content_failures": task.counts.content - task.forgiven.content,
+        "content_retries_max": policy.content_retries_max,
+        "total": task.spent_total,
+        "max_total_attempts": policy.total_attempts_max,
+        "same_failure_in_a_row": same,
+        "fingerprint": failure.fingerprint,
+        "delay_s": decision.delay.total_seconds(),
+        "reasoning": decision.reasoning,
+        "retry_after_s": failure.retry_after.total_seconds() if failure.retry_after else None,
+    }
