@@ -22,7 +22,8 @@ from yaoki.workspace.refs import (
     task_ref,
     work_ref,
 )
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktree import Worktree
+from yaoki.workspace.worktrees import Worktrees
 
 LABELS_MAX = 1000
 

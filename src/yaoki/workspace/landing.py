@@ -11,7 +11,8 @@ from yaoki.workspace.content import Content, readable
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, task_ref
 from yaoki.workspace.train import Train
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktree import Worktree
+from yaoki.workspace.worktrees import Worktrees
 
 
 class Landing:

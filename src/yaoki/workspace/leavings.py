@@ -10,7 +10,7 @@ from pathlib import Path
 
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git
-from yaoki.workspace.worktrees import Worktree, delete
+from yaoki.workspace.worktree import Worktree, delete
 
 # `--directory` names a folder once, empty or not; what is in it we look up ourselves.
 OTHERS = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")

@@ -17,7 +17,8 @@ from yaoki.workspace.refs import Commit, Refs, task_ref
 from yaoki.workspace.repository import Repository
 from yaoki.workspace.sharing import Alone, Sharing
 from yaoki.workspace.spares import Spares
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktree import Worktree
+from yaoki.workspace.worktrees import Worktrees
 
 
 class Preparing:

@@ -13,7 +13,8 @@ from yaoki.workspace.content import Content, readable
 from yaoki.workspace.git import Git
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import SNAPSHOTS, Commit, Move, Ref, Refs, snapshot_ref
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktree import Worktree
+from yaoki.workspace.worktrees import Worktrees
 
 
 @dataclass(frozen=True, slots=True)

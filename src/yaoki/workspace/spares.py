@@ -19,7 +19,8 @@ from uuid import uuid4
 
 from yaoki.errors import WorkspaceError
 from yaoki.system import locked
-from yaoki.workspace.worktrees import Worktree, Worktrees
+from yaoki.workspace.worktree import Worktree
+from yaoki.workspace.worktrees import Worktrees
 
 SPARE = re.compile(r"spare-([0-9a-f]{8})-\d+")
 END_S_MAX = 3.0

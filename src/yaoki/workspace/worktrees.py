@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
-import stat
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -23,6 +20,7 @@ from yaoki.system import SystemClock
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, Refs, part, task_ref
+from yaoki.workspace.worktree import BEGUN, COMMIT_ID, Worktree, delete
 
 LOCK_WAIT_MAX = timedelta(seconds=60)
 LOCK_PAUSE_MIN, LOCK_PAUSE_MAX = timedelta(milliseconds=1), timedelta(milliseconds=50)
@@ -34,11 +32,8 @@ UNFINISHED = (
 )
 # An unfinished merge stays until its content is kept: a person's counts.
 MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
-MERGED_MAX = 16
-COMMIT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
-# What git writes into `locked` while it makes a worktree, and how we have it written.
-BEGUN = b"initializing"
+# How we have git mark a worktree while it is made.
 ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", BEGUN.decode())
 
 # Said, because the user's settings may hide files that are not tracked.
@@ -46,65 +41,6 @@ STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submod
 
 
 NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
-
-
-@dataclass(frozen=True, slots=True)
-class Worktree:
-    """A task's folder, and git's own folder about it as far as that is left."""
-
-    task_id: str
-    path: Path
-    admin: Path | None
-
-    @property
-    def there(self) -> bool:
-        """A link would lead our commands into somebody else's files."""
-        return self.path.is_dir() and not self.path.is_symlink()
-
-    @property
-    def unfinished(self) -> bool:
-        """git itself marks a worktree it has not finished making: no agent has been in it."""
-        locked = self.admin / "locked" if self.admin else None
-        return bool(locked and locked.is_file() and locked.read_bytes().strip() == BEGUN)
-
-    def seal(self) -> bytes:
-        """Changes with whatever git holds about it: marks in the index, settings of its own."""
-        entries = sorted(self.admin.rglob("*")) if self.admin else []
-        return sha256(b"".join(b"%b\0%b\0" % (os.fsencode(e), _held(e)) for e in entries)).digest()
-
-    def finish(self) -> None:
-        assert self.admin
-        (self.admin / "locked").unlink(missing_ok=True)
-
-    @property
-    def usable(self) -> bool:
-        """Is there something in it, and does git know of it?"""
-        return self.there and self.admin is not None and not self.unfinished
-
-    @property
-    def merging(self) -> tuple[str, ...]:
-        """The commits of a merge that was begun in it and not committed."""
-        file = self.admin / "MERGE_HEAD" if self.admin else None
-        lines = file.read_bytes().splitlines() if file and file.is_file() else []
-        ids = (line.strip() for line in lines[:MERGED_MAX])
-        return tuple(each.decode("ascii") for each in ids if COMMIT_ID.fullmatch(each))
-
-    @property
-    def head(self) -> str:
-        """The revision that names its HEAD from outside."""
-        return f"worktrees/{self.admin.name}/HEAD" if self.admin else ""
-
-    @property
-    def on_branch(self) -> bool:
-        """Does its HEAD name the task's branch?  Then git lets nobody else check it out."""
-        head = self.admin / "HEAD" if self.admin else None
-        said = f"ref: {task_ref(self.task_id)}".encode()
-        return bool(head and head.is_file() and head.read_bytes().strip() == said)
-
-    @property
-    def site(self) -> Site:
-        assert self.admin
-        return Site(self.admin, self.path)
 
 
 class Worktrees:
@@ -260,7 +196,7 @@ class Worktrees:
         """In an index that somebody wrote, files may be marked as never changing: it is made anew,
         and all files are read again.
         """
-        if self._noted.get(found.task_id) == _index_of(found):
+        if self._noted.get(found.task_id) == found.index:
             return set()
         self._git.run("read-tree", commit, at=found.site)
         self._note(found)
@@ -268,7 +204,7 @@ class Worktrees:
 
     def _note(self, found: Worktree) -> None:
         """Its index is as we left it."""
-        self._noted[found.task_id] = _index_of(found)
+        self._noted[found.task_id] = found.index
 
     def _differing(self, found: Worktree, commit: str, rows: Sequence[str]) -> set[str]:
         """In files, in the index, or in a commit of its own that it stands on."""
@@ -344,15 +280,6 @@ def _place(note: Path) -> Path | None:
     return Path(os.path.normpath(note.parent / said))
 
 
-def _held(entry: Path) -> bytes:
-    plain = entry.is_file() and not entry.is_symlink()
-    return sha256(entry.read_bytes()).digest() if plain else b""
-
-
-def _index_of(found: Worktree) -> bytes:
-    return _held(found.admin / "index") if found.admin else b""
-
-
 def _forget(admin: Path) -> None:
     """The note goes last: by it whoever comes after a kill finds the rest."""
     for file in admin.iterdir():
@@ -363,23 +290,3 @@ def _forget(admin: Path) -> None:
 
 def _sane(head: bytes) -> bool:
     return head.startswith(b"ref: refs/") or len(head.strip()) in {40, 64}
-
-
-def delete(path: Path) -> None:
-    """Remove a file or a folder, whatever its permissions; one that is gone is fine."""
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        _open_up(path)
-        shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        raise WorkspaceError(f"cannot remove {path}", hint=f"rm -rf {path}")
-
-
-def _open_up(path: Path) -> None:
-    """Package caches make their folders read-only; their owner may still remove them."""
-    for folder, _, _ in os.walk(path):
-        with suppress(OSError):
-            Path(folder).chmod(stat.S_IRWXU)
