@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from yaoki.core.model import Run, Task
 from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.ports import Candidate, Riders
@@ -13,6 +15,9 @@ from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, t
 from yaoki.workspace.train import Train
 from yaoki.workspace.worktree import Worktree
 from yaoki.workspace.worktrees import Worktrees
+
+# Others who ride at the same time, each of whom is quicker once.
+RIDES_MAX = 20
 
 
 class Landing:
@@ -33,24 +38,31 @@ class Landing:
         self._train = train
 
     def candidate(self, run: Run, task: Task, riders: Riders) -> Candidate:
-        """The task's work merged onto the run branch, and the worktree put there.
-
-        Once refused it builds on the last of the riders, and again when another is quicker; at
-        last it builds there all the same, and lands if nobody else does.
-        """
+        """The task's work merged onto the run branch, or the train, and the worktree put there."""
         found = self._worktrees.need(task.id)
-        if not task.work.refused:
-            return self._merged(task, found, self._branch.head(run))
-        for _ in range(RACES_MAX):
+        if task.work.refused:
+            made = self._riding(run, task, riders)
+        else:
+            made = self._merged(task, self._branch.head(run))
+        if made.conflicts:
+            return made
+        self._put(task, found, made.commit, made.tree)
+        return self._described(made)
+
+    def _riding(self, run: Run, task: Task, riders: Riders) -> Candidate:
+        """Built on the last of the riders, and again when another is quicker; at last it stays
+        there all the same, and lands if nobody else does.
+        """
+        for _ in range(RIDES_MAX):
             seen = self._train.seen(run, riders)
-            made = self._merged(task, found, seen.before(task.id))
-            if made.conflicts or made.commit == made.onto:
-                break
-            if self._train.add(run, seen, made.commit):
+            made = self._merged(task, seen.before(task.id))
+            adds = not made.conflicts and made.commit != made.onto
+            if not adds or self._train.add(run, seen, made.commit):
                 break
         return made
 
-    def _merged(self, task: Task, found: Worktree, onto: Commit) -> Candidate:
+    def _merged(self, task: Task, onto: Commit) -> Candidate:
+        """Where it conflicts the tree is the task's own."""
         work, before = self._refs.commits(task.work.head or onto.sha, candidate_ref(task.id))
         if work is None:
             raise GitFailed(f"the work of {task.id} is gone")
@@ -58,8 +70,7 @@ class Landing:
         if merged.conflicts:
             return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
         commit = self._proposed(task, merged.tree, onto, work, before)
-        self._put(task, found, commit, merged.tree)
-        return self._described(commit, merged.tree, onto)
+        return Candidate(commit, onto.sha, merged.tree)
 
     def _proposed(
         self, task: Task, tree: str, onto: Commit, work: Commit, before: Commit | None
@@ -89,13 +100,12 @@ class Landing:
             return
         self._worktrees.put(found, commit)
 
-    def _described(self, commit: str, tree: str, onto: Commit) -> Candidate:
+    def _described(self, made: Candidate) -> Candidate:
+        onto, commit = self._refs.commit(made.onto, "what it is merged onto"), made.commit
         changes = self._content.between(onto.sha, commit)
         deleted = sum(change.status == "D" for change in changes)
-        return Candidate(
-            commit,
-            onto.sha,
-            tree,
+        return replace(
+            made,
             changed=tuple(readable(change.path) for change in changes),
             deleted=deleted,
             tracked=self._content.count(onto.tree) if deleted else 0,
