@@ -38,6 +38,28 @@ def proofs_beside(folder: Path, name: str, first: int, later: int) -> dict[str, 
     return {"shell": f"{count} for i in $(seq {TRIES}); do {wait}; done; exit 1"}
 
 
+def waited(what: str) -> str:
+    """Go on when this holds; fail when it never does."""
+    return f"for i in $(seq {TRIES}); do {what} && break; sleep 0.05; done; {what}"
+
+
+def landed(count: int) -> str:
+    """So many stand on the run branch; candidates have refs of their own."""
+    branch = "git for-each-ref --format='%(refname)' refs/heads/yaoki | grep -v -- '-[0-9]'"
+    return f"test $(git log --first-parent --oneline $({branch}) | grep -c ': Do ') -ge {count}"
+
+
+def proofs(folder: Path, name: str, count: int) -> str:
+    """It is at this proof, or was."""
+    return f"test $(cat {folder}/{name}.proofs 2>/dev/null | wc -l) -ge {count}"
+
+
+def nth(folder: Path, name: str, first: str, later: str) -> dict[str, str]:
+    """A check that waits for one thing at the first proof, for another later."""
+    count = f"echo x >> {folder}/{name}.proofs"
+    return {"shell": f"{count}; if {proofs(folder, name, 2)}; then {later}; else {first}; fi"}
+
+
 def journal(place: Place, event: str) -> Counter[str]:
     return Counter(line["task"] for line in place.events() if line["event"] == event)
 
@@ -72,9 +94,8 @@ def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
     mended = [{"run": ["rm", "odd.txt"]}, *writes("even.txt")]
     acts["odd"] = [[*come, *writes("odd.txt")], mended]
     sound = "test ! -f odd.txt || test -z \"$(ls | grep '^t.*txt$')\""
-    landed = "git log --oneline --all | grep -q ' t[0-9]: Do'"
-    late = f"for i in $(seq {TRIES}); do {landed} && break; sleep 0.05; done"
-    checks = {name: {"shell": sound} for name in others} | {"odd": {"shell": f"{late}; {sound}"}}
+    late = {"shell": f"{waited(landed(1))}; {sound}"}
+    checks = {name: {"shell": sound} for name in others} | {"odd": late}
     tasks = [{"id": name, "checks": [name]} for name in (*others, "odd")]
 
     done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet")
@@ -83,3 +104,53 @@ def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
     assert set(journal(place, "RETRY_DECISION")) == {place.task("odd")["id"]}
     assert all(place.task(name)["attempt"] == 1 for name in others)
     assert place.task("odd")["attempt"] == 2
+
+
+@pytest.mark.spec("3.4", "11.2")
+def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
+    """`slow` was refused, and is proven until `late` has begun.  Two others are proven on top of
+    it and wait for it, and `busy` has the last of the four slots.
+    """
+    place.settings(PATIENT)
+    folder, begun = place.folder, place.folder / "begun"
+    riders = ["slow", "t1", "t2"]
+    come = together(folder, ["first", *riders])
+    acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ["first", *riders]}
+    acts["busy"] = [[waits_for(begun), *writes("busy.txt")]]
+    acts["late"] = [[{"run": ["touch", str(begun)]}, *writes("late.txt")]]
+    behind = {"shell": waited(proofs(folder, "slow", 2))}
+    checks = {
+        "ok": {"shell": "true"},
+        "slow": nth(folder, "slow", waited(landed(1)), waited(f"test -f {begun}")),
+        "behind": behind,
+    }
+    checked = {"first": "ok", "slow": "slow", "t1": "behind", "t2": "behind"}
+    tasks: list[dict[str, Any]] = [{"id": n, "checks": [c]} for n, c in checked.items()]
+    tasks += [{"id": n, "checks": ["ok"], "needs": ["first"]} for n in ("busy", "late")]
+
+    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "4", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert all(place.task(name)["attempt"] == 1 for name in riders)
+
+
+@pytest.mark.spec("3.4", "2.7")
+def test_who_has_nothing_to_change_stands_where_it_was_proven(place: Place) -> None:
+    """`idle` is proven on the first landing, and its second proof ends after all others landed."""
+    place.settings(PATIENT)
+    folder, others = place.folder, ["t1", "t2", "t3"]
+    come = together(folder, ["first", *others, "idle"])
+    acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ("first", *others)}
+    acts["idle"] = [[*come, {"say": "there is nothing to do"}]]
+    checks = {
+        "ok": {"shell": "true"},
+        "idle": nth(folder, "idle", waited(landed(1)), waited(landed(4))),
+        "after": {"shell": waited(proofs(folder, "idle", 2))},
+    }
+    tasks = [{"id": "first", "checks": ["ok"]}, {"id": "idle", "checks": ["idle"]}]
+    tasks += [{"id": name, "checks": ["after"]} for name in others]
+
+    done = place.yaoki("run", place.plan(a_plan(acts, tasks, checks)), "--parallel", "5", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert journal(place, "LAND_REFUSED")[place.task("idle")["id"]] == 1

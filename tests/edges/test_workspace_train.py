@@ -142,9 +142,23 @@ def test_of_many_who_ride_at_once_no_two_build_on_the_same(world: World) -> None
     for thread in threads:
         thread.join()
 
-    tip = git(world.repo, "rev-parse", f"refs/yaoki/trains/{world.run.id}")
+    tip = git(world.repo, "rev-parse", f"refs/yaoki/runs/{world.run.id}-train")
     along = git(world.repo, "rev-list", "--first-parent", f"{world.run.base}..{tip}").split()
     assert sorted(along) == sorted(one.commit for one in found)
+
+
+@pytest.mark.spec("3.4", "8.1")
+@pytest.mark.parametrize("left", ["", "missing", "a blob"])
+def test_a_train_of_which_nothing_can_be_read_begins_anew(world: World, left: str) -> None:
+    one, two = several(world, 2)
+    blob = git(world.repo, "rev-parse", "main:README")
+    held = {"": "", "missing": "12" * 20, "a blob": blob}[left]
+    ref = world.repo / ".git" / "refs" / "yaoki" / "runs" / f"{world.run.id}-train"
+    ref.write_text(held)
+
+    first, second = proposed(world, (one, two))
+
+    assert (first.onto, second.onto) == (world.run.base, first.commit)
 
 
 @pytest.mark.spec("13.1", "3.4")
@@ -173,7 +187,7 @@ def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
     first = here.workspace.candidate(
         here.run, refused(worked(here, here.task(1), adding("f1"))), everybody
     )
-    train = f"refs/yaoki/trains/{both.run.id}"
+    train = f"refs/yaoki/runs/{both.run.id}-train"
     assert both.there()[train] == first.commit
 
     archive = opened(there.repo, there.root).archiving()
@@ -195,4 +209,4 @@ def test_a_train_of_a_group_goes_with_its_line(world: World) -> None:
 
     world.workspace.close_line(world.run, "ab12cd34-9")
 
-    assert not [name for name in world.refs() if name.endswith("ab12cd34-9")]
+    assert not [name for name in world.refs() if "ab12cd34-9" in name]

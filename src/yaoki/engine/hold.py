@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,8 @@ class Hold:
     while the claim stands: before whatever cannot be taken back.
     `note` writes down what a person may want to know while the stage still runs, `record` what
     the next carrier must know if this one dies.  `yields` says that another task must land first,
-    `riders` whose candidates this one may be built on.
+    `riders` whose candidates this one may be built on.  While the carrier only waits, `lent` gives
+    its slot to another.
     `environment` are the task's own variables.
     """
 
@@ -37,6 +39,7 @@ class Hold:
     confirm: Callable[[], None] = _nobody
     yields: Callable[[], bool] = lambda: False
     riders: Riders = frozenset
+    lent: Callable[[], AbstractContextManager[None]] = nullcontext
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:

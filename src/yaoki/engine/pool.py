@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -23,14 +24,17 @@ AHEAD_EVERY = timedelta(seconds=1)
 # A run whose end could not be looked at: when again, and how often if it is not the remote.
 AGAIN = timedelta(seconds=5)
 STUMBLES_MAX = 5
+# So many times the slots may be lent while their tasks wait to land.
+LENT_MAX = 4
 
 
 @dataclass(slots=True)
 class Slot:
-    """A task at work and the thread that carries it."""
+    """A task at work and the thread that carries it; `lent` while that only waits."""
 
     lease: Lease
     why: str = ""
+    lent: bool = False
     thread: threading.Thread | None = None
 
 
@@ -206,7 +210,7 @@ class Pool:
         return due is not None and due - self._clock.now() > self._park
 
     def _fill(self, runs: Sequence[RunId]) -> None:
-        free = self._slots_max - len(self._state.slots)
+        free = self._free()
         if free <= 0 or self.stop.drain or not runs:
             return
         version, now = self._store.version(), self._clock.now()
@@ -222,6 +226,20 @@ class Pool:
             soon = now + self._lease / 4
             state.idle_version, state.idle_for = version, served
             state.idle_until = min(due, soon) if due and due > now else soon
+
+    def _free(self) -> int:
+        """Who waits for others needs no slot; but threads are not without end either."""
+        slots = list(self._state.slots.values())
+        lent = min(sum(slot.lent for slot in slots), self._slots_max * LENT_MAX)
+        return self._slots_max - len(slots) + lent
+
+    @contextmanager
+    def _lend(self, slot: Slot) -> Iterator[None]:
+        slot.lent = True
+        try:
+            yield
+        finally:
+            slot.lent = False
 
     def _claim(self, free: int, runs: Sequence[RunId], admitted: Admitted) -> list[Task]:
         if admitted.claims:
@@ -262,7 +280,7 @@ class Pool:
 
     def _carry(self, task: Task, slot: Slot) -> None:
         try:
-            self._worker.carry(task, Hold(lambda: self._why(slot)))
+            self._worker.carry(task, Hold(lambda: self._why(slot), lent=lambda: self._lend(slot)))
         except BaseException as error:  # noqa: BLE001 - raised again by serve, in the main thread
             self._state.error = self._state.error or error
         finally:

@@ -10,8 +10,6 @@ from yaoki.engine.hold import Hold
 from yaoki.ports import Clock, Workspace
 
 FIRST_PAUSE, LAST_PAUSE = timedelta(milliseconds=50), timedelta(seconds=1)
-# The checks of the one before may take longer than these; then the slot is of more use to others.
-LATE = timedelta(minutes=10)
 LATER = timedelta(seconds=10)
 
 
@@ -22,13 +20,16 @@ class Riding:
         self._workspace, self._clock = workspace, clock
 
     def early(self, run: Run, task: Task, onto: str, hold: Hold) -> Declined | None:
-        """Wait until the branch stands at `onto`, or never will; not for ever."""
-        pause, give_up = FIRST_PAUSE, self._clock.now() + LATE
-        while task.work.refused and self._workspace.coming(run, onto, hold.riders):
-            if hold.why() or self._clock.now() > give_up:
-                return Declined("lands after a task that is still proven", LATER)
-            self._clock.sleep(pause)
-            pause = min(pause * 3 / 2, LAST_PAUSE)
+        """Wait until the branch stands at `onto`, or never will; meanwhile others use the slot."""
+        if not task.work.refused:
+            return None
+        pause = FIRST_PAUSE
+        with hold.lent():
+            while self._workspace.coming(run, onto, hold.riders):
+                if hold.why():
+                    return Declined("was stopped before those it lands after", LATER)
+                self._clock.sleep(pause)
+                pause = min(pause * 3 / 2, LAST_PAUSE)
         return None
 
     def void(self, run: Run, task: Task, onto: str, hold: Hold) -> Declined | None:

@@ -160,12 +160,12 @@ class Stages:
         commit, onto = task.work.proven, task.work.onto
         if task.spec.kind is TaskKind.PLAN:
             return self._planning.land(run, task, self._attending.folder(task, task.attempt))
-        if commit != onto and self._workspace.holds(run, commit):
+        if (commit != onto or self._passed_by(task)) and self._workspace.holds(run, commit):
             return LandedOn(commit, already=True)
         if task.cancel_wanted:
             return Interrupted("cancelled by a person before it landed", ref=task.work.head)
         if hold.yields():
-            return Moved(onto, "tasks that were refused before land first")
+            return Moved(onto, "others that were refused before land first")
         if early := self._riding.early(run, task, onto, hold):
             return early
         if hold.why() == "lost":
@@ -173,9 +173,20 @@ class Stages:
         # Whoever was cut off does not know that somebody else has the task by now.
         hold.confirm()
         head = self._workspace.land(run, commit, onto)
-        if head == commit or (commit != onto and self._workspace.holds(run, commit)):
+        stands = commit != onto or self._passed_by(task)
+        if head == commit or (stands and self._workspace.holds(run, commit)):
             return LandedOn(commit, already=commit == onto)
         return Moved(head)
+
+    @staticmethod
+    def _passed_by(task: Task) -> bool:
+        """Work that moves nothing stands where it was proven, though others landed right behind.
+
+        Refused once, it would be too late again and again where many land.  What proves the whole
+        run is held against the branch as it is.
+        """
+        whole = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(DONE_WHEN)
+        return task.work.refused > 0 and not whole
 
     def release(self, run: Run, task: Task) -> str:
         """Remove the worktree of finished work; a failure only warns."""

@@ -136,9 +136,10 @@ WHERE state = 'ACTIVE' AND lease_ms < :now
 """
 
 # Counted by the database: a claim reads a line per holder and agent, not one per task at work.
+# Who lands may have to wait for others, and needs neither an agent nor the machine.
 BUSY = """
 SELECT run_id, holder, account, count(*) AS n FROM tasks
-WHERE state = 'ACTIVE' GROUP BY run_id, holder, account
+WHERE state = 'ACTIVE' AND stage <> 'LAND' GROUP BY run_id, holder, account
 """
 
 EXTEND = """

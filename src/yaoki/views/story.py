@@ -82,6 +82,11 @@ def _landed(data: Data) -> str:
     return f"landed {data['commit'][:10]}{already}"
 
 
+def _refused(data: Data) -> str:
+    """The journal tells why it gave way; usually somebody else was quicker."""
+    return str(data.get("why") or f"the run branch moved to {data['head'][:10]}")
+
+
 def _blocked(data: Data) -> str:
     n = data["dependents"]
     return f"blocks {n} {'tasks that need' if n > 1 else 'task that needs'} it" if n else ""
@@ -185,7 +190,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_CANCELLED": _cancelled,
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _returned,
-    "LAND_REFUSED": lambda data: f"the run branch moved to {data['head'][:10]}; verifying again",
+    "LAND_REFUSED": lambda data: f"{_refused(data)}; verifying again",
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was refused",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",

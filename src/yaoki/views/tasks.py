@@ -246,7 +246,8 @@ def waiting_for(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     """What the task waits for, in a few words; empty when it does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
-        return view.lacks
+        riding = row.refused and row.stage == Stage.LAND
+        return view.lacks or ("lands after those it was proven with" if riding else "")
     if row.state is not State.WAITING:
         return ""
     if view.blocked:

@@ -18,7 +18,6 @@ from yaoki.workspace.refs import (
     HEADS,
     RUNS,
     SNAPSHOTS,
-    TRAINS,
     WORK,
     Move,
     Ref,
@@ -30,7 +29,7 @@ from yaoki.workspace.sharing import Alone, Sharing
 from yaoki.workspace.told import told
 from yaoki.workspace.worktrees import Worktrees
 
-OURS = (HEADS, RUNS, BASES, TRAINS, WORK, CANDIDATES, SNAPSHOTS)
+OURS = (HEADS, RUNS, BASES, WORK, CANDIDATES, SNAPSHOTS)
 # What people look at: a run branch that one of these holds is merged.
 THEIRS = ("refs/heads", "refs/remotes", "refs/tags")
 ARCHIVED = "refs/yaoki/archived"

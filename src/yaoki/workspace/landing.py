@@ -50,15 +50,14 @@ class Landing:
         return self._described(made)
 
     def _riding(self, run: Run, task: Task, riders: Riders) -> Candidate:
-        """Built on the last of the riders, and again when another is quicker; at last it stays
-        there all the same, and lands if nobody else does.
-        """
+        """Built on the last of the riders, and again as long as another is quicker."""
         for _ in range(RIDES_MAX):
             seen = self._train.seen(run, riders)
             made = self._merged(task, seen.before(task.id))
             adds = not made.conflicts and made.commit != made.onto
             if not adds or self._train.add(run, seen, made.commit):
-                break
+                return made
+        self._train.begin(run, made.commit)
         return made
 
     def _merged(self, task: Task, onto: Commit) -> Candidate:

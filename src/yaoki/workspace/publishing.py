@@ -147,10 +147,7 @@ class Publishing:
             self.remote.have(far)
 
     def bring_snapshot(self, snapshot_id: str) -> None:
-        self.bring_ref(snapshot_ref(snapshot_id))
-
-    def bring_ref(self, ref: str) -> None:
-        """One that only the remote has; what is here stays as it is."""
+        ref = snapshot_ref(snapshot_id)
         if self._refs.commits(ref)[0] is None and (found := self.remote.look([ref])):
             self._refs.set(Move(ref, found[ref]), why="yaoki: from the remote")
 

@@ -24,7 +24,7 @@ SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
 RUNS = "refs/yaoki/runs"
 BASES = "refs/yaoki/bases"
-TRAINS = "refs/yaoki/trains"
+TRAIN = "-train"
 READ_MAX = 4096
 OWN = (f"{HEADS}/", "refs/yaoki/")
 
@@ -56,8 +56,8 @@ def base_of(run: Run) -> str:
 
 
 def train_of(run: Run) -> str:
-    """Beside the branch: the last of the candidates that are built on each other."""
-    return f"{TRAINS}/{part(run.line or run.id)}"
+    """Beside the mark: the last of the candidates that are built on each other."""
+    return f"{mark_of(run)}{TRAIN}"
 
 
 def task_ref(task_id: str) -> str:
@@ -199,6 +199,12 @@ class Refs:
         """Move refs that only we move; that they could not be is a failure."""
         if not self.move(*moves, why=why):
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
+
+    def overwrite(self, move: Move) -> None:
+        """A ref that nobody misses, also one whose file a crash left empty: git moves none such."""
+        if not self.move(move):
+            (self._git.common_dir / move.ref).unlink(missing_ok=True)
+            self.set(move)
 
     def contains(self, ancestor: str, descendant: str) -> bool:
         """Most often one is the other, or the one right before it: that is seen at once."""

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from yaoki.errors import GitFailed
 from yaoki.workspace.git import Git
-from yaoki.workspace.refs import BASES, HEADS, RUNS, TRAINS, Commit, Move, Refs, run_ref, work_ref
+from yaoki.workspace.refs import BASES, HEADS, RUNS, TRAIN, Commit, Move, Refs, run_ref, work_ref
 from yaoki.workspace.remote import Outcome, Remote
 
 # Run branches, groups' branches, their marks, bases and trains, what a rolled back line held, and
 # what a branch that somebody moved has to go back to.
 OURS = re.compile(
     r"refs/heads/yaoki/(?:[a-z0-9]+|[a-z0-9-]+-group)"
-    r"|refs/yaoki/(?:runs|bases|trains)/[a-z0-9-]+"
+    r"|refs/yaoki/(?:runs|bases)/[a-z0-9-]+"
     r"|refs/yaoki/work/[a-z0-9-]+/0-(?:rollback-\d+|landed-[0-9a-f]+)"
 )
 PUSHES_MAX = 6
@@ -126,7 +126,7 @@ class SharedRefs(Refs):
         A copy that is further may have been moved by a younger look than ours.  Of a train there
         is none: what did not land of it is of no use.
         """
-        if ref.startswith(TRAINS):
+        if ref.endswith(TRAIN):
             return
         here = super().commits(ref)[0]
         if (here.sha if here else "") == new:

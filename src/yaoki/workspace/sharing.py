@@ -21,7 +21,6 @@ from yaoki.workspace.refs import (
     HEADS,
     RUNS,
     SNAPSHOTS,
-    TRAINS,
     WORK,
     Commit,
     Move,
@@ -144,8 +143,7 @@ class Sharing(Publishing):
         """Whatever any machine kept of a run, before all of it is put away."""
         self.lines.commits(run_ref(run_id), f"{RUNS}/{run_id}")
         self.fetch(*(f"{each}/{run_id}-*" for each in (WORK, SNAPSHOTS)))
-        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES, TRAINS)))
-        self.bring_ref(f"{TRAINS}/{run_id}")
+        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES)))
 
     def drop(self, moves: Sequence[Move]) -> None:
         """Delete these there as well; one that somebody moved, or that is not there, stays so."""

@@ -71,6 +71,10 @@ class Train:
             return True
         return self._refs.move(Move(train_of(run), commit, seen.tip))
 
+    def begin(self, run: Run, commit: str) -> None:
+        """Whatever stands there: what it names may be gone, so that nobody can move it away."""
+        self._refs.overwrite(Move(train_of(run), commit))
+
 
 def _live(cars: Iterable[Commit], riders: Collection[TaskId]) -> tuple[Commit, ...]:
     """Up to the first that has fallen out."""

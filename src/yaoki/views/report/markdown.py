@@ -221,7 +221,7 @@ def _falls(report: Data) -> Iterator[str]:
     if n := numbers["workers_lost"]:
         falls.append(f"- {count(n, 'claim')} taken back from workers that were gone; nothing lost")
     if n := numbers["verified_again"]:
-        falls.append(f"- {count(n, 'proof')} repeated because the run branch had moved")
+        falls.append(f"- {count(n, 'proof')} made again because other work landed first")
     if n := numbers["results_refused"]:
         falls.append(f"- {count(n, 'late result')} refused")
     if n := numbers["taken_back"]:

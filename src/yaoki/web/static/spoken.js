@@ -75,7 +75,7 @@ const PARTS = {
   CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), seconds: fixed(seconds) }],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
-  LAND_REFUSED: ({ head }) => ["", { head: brief(head) }],
+  LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: brief(head) }],
   LEASE_EXPIRED: (data) => ["", { why: why(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
   QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: brief(commit) }],
