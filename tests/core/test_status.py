@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders import a_run
 from yaoki.core.model import State
-from yaoki.core.status import EXIT, Status, required_done, status
+from yaoki.core.status import EXIT, Status, required_done, stands_at, status
 
 W, A, E, D, C, R = (
     State.WAITING,
@@ -30,7 +31,6 @@ AT_REST = [
     ((C, W), (), "CANCELLED"),
     ((W,), (E,), "ESCALATED"),
     ((W,), (C,), "CANCELLED"),
-    ((A,), (), "CANCELLED"),
 ]
 
 
@@ -56,6 +56,16 @@ def test_a_run_at_rest(
 @pytest.mark.parametrize("states", [(D,), (E,), (C,), (W,)])
 def test_a_run_that_does_not_rest_is_active_whatever_its_tasks(states: tuple[State, ...]) -> None:
     assert status(tally(states, ()), resting=False) is Status.ACTIVE
+
+
+@pytest.mark.spec("1.1", "0.6")
+@pytest.mark.parametrize("states", [((A,), ()), ((D, A), ()), ((D, C), (A,)), ((E,), (A,))])
+def test_a_run_whose_last_task_lands_between_two_looks_is_active(
+    states: tuple[tuple[State, ...], tuple[State, ...]],
+) -> None:
+    """Tasks are counted before the store is asked whether all rest."""
+    assert status(tally(*states), resting=True) is Status.ACTIVE
+    assert stands_at(a_run(paused="budget: used up"), tally(*states), resting=True) is Status.ACTIVE
 
 
 @pytest.mark.spec("12.1")

@@ -38,17 +38,22 @@ def proven(run: Run) -> bool:
 def status(tally: Tally, *, resting: bool, proven: bool = True) -> Status:
     """An optional task can leave a note, never a failed run; all landed is not yet proven."""
     required = {state: n for (state, needed), n in tally.items() if needed}
-    if not resting:
+    if not resting or at_work(tally):
         return Status.ACTIVE
     if required.get(State.ESCALATED):
         return Status.ESCALATED
     if required.get(State.CANCELLED):
         return Status.CANCELLED
-    if required.get(State.WAITING) or required.get(State.ACTIVE):
+    if required.get(State.WAITING):
         # Resting and yet waiting: its cause is an optional task that somebody must answer for.
         escalated = tally.get((State.ESCALATED, False), 0)
         return Status.ESCALATED if escalated else Status.CANCELLED
     return Status.DONE if proven else Status.ACTIVE
+
+
+def at_work(tally: Tally) -> bool:
+    """Tasks are counted first, and the last may land before the store is asked whether all rest."""
+    return any(n for (state, _), n in tally.items() if state is State.ACTIVE)
 
 
 def required_done(tally: Tally) -> bool:
@@ -59,7 +64,7 @@ def required_done(tally: Tally) -> bool:
 
 def stands_at(run: Run, tally: Tally, *, resting: bool) -> Status:
     """How this run stands: a pause is seen once what was at work has come to its end."""
-    if run.paused and resting and not run.cancel_wanted:
+    if run.paused and resting and not at_work(tally) and not run.cancel_wanted:
         return Status.PAUSED
     return status(tally, resting=resting, proven=proven(run))
 
