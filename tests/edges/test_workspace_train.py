@@ -161,6 +161,22 @@ def test_a_train_of_which_nothing_can_be_read_begins_anew(world: World, left: st
     assert (first.onto, second.onto) == (world.run.base, first.commit)
 
 
+@pytest.mark.spec("3.4", "8.1")
+def test_without_a_train_tasks_are_proven_on_the_branch(tmp_path: Path) -> None:
+    """A name in the way, as a person or another tool may have made it."""
+    told = list[str]()
+    plain = a_world(tmp_path)
+    world = replace(plain, workspace=GitWorkspace(plain.repo, plain.root, warn=told.append))
+    one, two = several(world, 2)
+    git(world.repo, "update-ref", f"refs/yaoki/runs/{world.run.id}-train/x", "main")
+
+    first, second = proposed(world, (one, two))
+
+    assert (first.onto, second.onto) == (world.run.base, world.run.base)
+    assert world.workspace.land(world.run, second.commit, second.onto) == second.commit
+    assert "proven one by one" in told[0]
+
+
 @pytest.mark.spec("13.1", "3.4")
 def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
     both = clones(tmp_path)

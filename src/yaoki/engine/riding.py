@@ -9,7 +9,8 @@ from yaoki.core.reports import Declined
 from yaoki.engine.hold import Hold
 from yaoki.ports import Clock, Workspace
 
-FIRST_PAUSE, LAST_PAUSE = timedelta(milliseconds=50), timedelta(seconds=1)
+PAUSE = timedelta(milliseconds=50)
+LOOKS_MAX = 60
 LATER = timedelta(seconds=10)
 
 
@@ -23,14 +24,20 @@ class Riding:
         """Wait until the branch stands at `onto`, or never will; meanwhile others use the slot."""
         if not task.work.refused:
             return None
-        pause = FIRST_PAUSE
         with hold.lent():
             while self._workspace.coming(run, onto, hold.riders):
+                self._until_other(hold)
                 if hold.why():
                     return Declined("was stopped before those it lands after", LATER)
-                self._clock.sleep(pause)
-                pause = min(pause * 3 / 2, LAST_PAUSE)
         return None
+
+    def _until_other(self, hold: Hold) -> None:
+        """Somebody landed or fell out.  The store says so at once; git may be far away."""
+        riders = hold.riders()
+        for _ in range(LOOKS_MAX):
+            self._clock.sleep(PAUSE)
+            if hold.why() or hold.riders() != riders:
+                return
 
     def void(self, run: Run, task: Task, onto: str, hold: Hold) -> Declined | None:
         """What failed on top of work that never landed says nothing, and is looked at again."""

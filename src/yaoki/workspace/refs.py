@@ -200,11 +200,12 @@ class Refs:
         if not self.move(*moves, why=why):
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
 
-    def overwrite(self, move: Move) -> None:
+    def overwrite(self, move: Move) -> bool:
         """A ref that nobody misses, also one whose file a crash left empty: git moves none such."""
         if not self.move(move):
             (self._git.common_dir / move.ref).unlink(missing_ok=True)
             self.set(move)
+        return True
 
     def contains(self, ancestor: str, descendant: str) -> bool:
         """Most often one is the other, or the one right before it: that is seen at once."""

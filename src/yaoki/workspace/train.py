@@ -6,11 +6,12 @@ build on the same; whose task is at its proof no longer has fallen out, and all 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
 from yaoki.core.model import Run, TaskId
+from yaoki.errors import GitFailed, RemoteAway
 from yaoki.ports import Riders
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, train_of
@@ -35,8 +36,8 @@ class Seen:
 class Train:
     """Reads the train and adds to it."""
 
-    def __init__(self, refs: Refs, branch: RunBranch) -> None:
-        self._refs, self._branch = refs, branch
+    def __init__(self, refs: Refs, branch: RunBranch, warn: Callable[[str], None]) -> None:
+        self._refs, self._branch, self._warn = refs, branch, warn
 
     def seen(self, run: Run, riders: Riders) -> Seen:
         """The train as it is at one instant, or nearly: who lands meanwhile is no rider any more,
@@ -69,11 +70,21 @@ class Train:
         """False when somebody else was quicker; who rides there already stays."""
         if any(car.sha == commit for car in seen.cars):
             return True
-        return self._refs.move(Move(train_of(run), commit, seen.tip))
+        return self._tried(lambda: self._refs.move(Move(train_of(run), commit, seen.tip)))
 
     def begin(self, run: Run, commit: str) -> None:
         """Whatever stands there: what it names may be gone, so that nobody can move it away."""
-        self._refs.overwrite(Move(train_of(run), commit))
+        self._tried(lambda: self._refs.overwrite(Move(train_of(run), commit)))
+
+    def _tried(self, act: Callable[[], bool]) -> bool:
+        """Who cannot add to the train is proven where it stands, and lands if nobody else does."""
+        try:
+            return act()
+        except RemoteAway:
+            raise
+        except GitFailed as failed:
+            self._warn(f"what lands together is proven one by one: {failed.sentence}")
+            return True
 
 
 def _live(cars: Iterable[Commit], riders: Collection[TaskId]) -> tuple[Commit, ...]:

@@ -81,7 +81,7 @@ class GitWorkspace:
             self._sharing,
             include=include,
         )
-        self._train = Train(lines, self._branch)
+        self._train = Train(lines, self._branch, warn)
         self._landing = Landing(lines, *rest, self._keeping, self._branch, self._train)
         self._snapshots = Snapshots(self._git, self._refs, *rest, self._keeping)
         self._merging = Merging(self._sharing.branches, self._commits, self._branch)
