@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.acceptance.place import SETTINGS, Place, a_plan, holds, until, waits_for, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.6", "8.6")]
 LATER = ("b", "c", "d")
@@ -302,3 +302,28 @@ def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: P
     assert report["receipt"] is None
     assert LOST in words
     assert "each proven by its checks" not in report["verdict"]
+
+
+@pytest.mark.spec("13.3", "0.2")
+def test_a_run_that_has_landed_before_there_was_a_remote_goes_on_with_it(place: Place) -> None:
+    plan = a_plan(
+        {"one": [writes("one.txt")], "two": [[{"say": "no"}], writes("two.txt")]},
+        [
+            {"id": "one", "checks": ["one"]},
+            {"id": "two", "checks": ["two"], "needs": ["one"], "retry": {"max_retries": 0}},
+        ],
+        {"one": holds("one.txt"), "two": holds("two.txt")},
+    )
+    asked = place.yaoki("run", place.plan(plan), "--quiet")
+    place.git("init", "-q", "--bare", str(place.folder / "remote.git"))
+    place.git("remote", "add", "origin", str(place.folder / "remote.git"))
+    place.settings(SETTINGS + '\n[workspace]\nremote = "origin"\n')
+
+    place.yaoki("answer", "two", "retry")
+    gone_on = place.yaoki("resume", "--quiet")
+
+    assert asked.code == 4
+    assert gone_on.code == 0, gone_on.out + gone_on.err
+    run = place.status()["run"]
+    there = place.git("ls-remote", "origin", f"refs/heads/yaoki/{run}").split()[0]
+    assert there == place.git("rev-parse", f"yaoki/{run}").strip()

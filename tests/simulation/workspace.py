@@ -25,6 +25,9 @@ class DictLines:
             self.world.refs[run.branch] = run.base
             self.touch("run opened")
 
+    def bring_along(self, run: Run) -> None:
+        """There is no remote here."""
+
     def head(self, run: Run) -> str:
         if run.branch not in self.world.refs:
             raise GitFailed(f"the run branch {run.branch} is gone")

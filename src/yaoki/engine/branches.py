@@ -36,6 +36,7 @@ class Guard:
         rows = landed_on(self._store.rows(run.id))
         try:
             if rows:
+                self._workspace.bring_along(run)
                 self._refuse(run, rows)
         except BranchStrayed as strayed:
             self._ask(run, strayed)

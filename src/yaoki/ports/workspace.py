@@ -105,6 +105,9 @@ class Workspace(Protocol):
     def open_run(self, run: Run) -> None:
         """Make the run branch at the run's base unless it is there."""
 
+    def bring_along(self, run: Run) -> None:
+        """A run that was begun before there was a remote is at the remote afterwards."""
+
     def head(self, run: Run) -> str: ...
 
     def open_line(self, run: Run, group: str) -> Run:

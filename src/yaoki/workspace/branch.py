@@ -41,6 +41,15 @@ class RunBranch:
                 return
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
+    def bring_along(self, run: Run) -> None:
+        """A run that was begun before there was a remote: what this repository holds of it goes
+        there, as long as nothing of it is there.
+        """
+        if not any(self._refs.commits(mark_of(run), branch_of(run))):
+            begun = self._refs.begun(run.id)
+            if begun and not self._refs.move(*begun, why="yaoki: open run"):
+                raise GitFailed(f"{run.branch} came to the remote meanwhile", transient=True)
+
     def both(self, run: Run) -> tuple[Commit, Commit | None]:
         """The head of the branch, which must be there, and its mark if it has one."""
         head, mark = self._refs.commits(branch_of(run), mark_of(run))

@@ -97,6 +97,10 @@ class GitWorkspace:
         self._sharing.catch_up()
         self._sharing.once(run.id, lambda: self._branch.open(run))
 
+    def bring_along(self, run: Run) -> None:
+        """Push the branch of a run that was begun before there was a remote."""
+        self._branch.bring_along(run)
+
     def head(self, run: Run) -> str:
         return self._branch.head(run).sha
 
