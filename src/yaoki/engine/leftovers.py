@@ -93,7 +93,9 @@ class Leftovers:
             try:
                 self._release(task)
             except WorkspaceError as warned:
-                self._warn_once(task, warned.sentence)
+                # Whoever ended the task may have cleaned up after it at the same time.
+                if task.id in self._workspace.worktrees():
+                    self._warn_once(task, warned.sentence)
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
         for run_id, ids in swept.items():

@@ -196,7 +196,8 @@ class Stages:
                 self._workspace.close_line(run, task.id)
             self._workspace.release(task)
         except WorkspaceError as error:
-            return f"the worktree stays: {error.sentence}"
+            left = task.id in self._workspace.worktrees()
+            return f"the worktree stays: {error.sentence}" if left else ""
         if self._resources is not None:
             self._resources.free(task)
         return ""
