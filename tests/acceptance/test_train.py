@@ -134,7 +134,7 @@ def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
     assert all(place.task(name)["attempt"] == 1 for name in riders)
 
 
-@pytest.mark.spec("3.4", "2.7")
+@pytest.mark.spec("3.4")
 def test_who_has_nothing_to_change_stands_where_it_was_proven(place: Place) -> None:
     """`idle` is proven on the first landing, and its second proof ends after all others landed."""
     place.settings(PATIENT)
