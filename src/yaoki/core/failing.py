@@ -44,8 +44,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
             RetryDecided(
                 failure=failure,
                 stage=stage,
-                due_at=moment.now
-                + timedelta(milliseconds=decision.delay // timedelta(milliseconds=1)),
+                due_at=moment.now + timedelta(milliseconds=delay_ms),
                 current_retry_count=decision.current,
                 max_retries=decision.maximum,
                 delay_ms=delay_ms,

@@ -257,6 +257,6 @@ def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:
     if task.work.refused < task.spec.policy.landings_max:
         return (refused,)
     times = count(task.work.refused + 1, "time")
-    words = f"the run branch moved {times} while this task was verified"
+    words = f"its landing was refused {times}, because other tasks land on the same branch"
     failure = classify.fault(words, transient=True)
     return (refused, *failing(replace(task, stage=Stage.VERIFY), failure, moment))
