@@ -151,12 +151,18 @@ class TreeChecker:
         stop: Callable[[], bool],
     ) -> Finding:
         self.touch("check")
-        if holds(self.world.tree(facts["commit"]), spec.argv):
-            self.world.proven.add(facts["commit"])
+        commit = self.world.rooms[str(worktree)]
+        assert commit == facts["commit"], "a room contains the commit that is proven"
+        if holds(self.world.tree(commit), spec.argv):
+            self.world.proven.add(commit)
             self.touch("checked")
             return Finding(spec.name, Outcome.PASSED)
         words = f"not so: {' '.join(spec.argv)}"
         return Finding(spec.name, Outcome.FAILED, pattern="test-failed", message=words)
+
+    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+        """There are no single tests here."""
+        return None
 
     def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """There is nothing to hide here."""

@@ -22,6 +22,7 @@ from tests.simulation.hands import (
     PlainTelling,
     TreeChecker,
 )
+from tests.simulation.rooms import DictRooms
 from tests.simulation.workspace import DictWorkspace
 from tests.simulation.world import HandClock, Killed, Touches, World
 from yaoki.app.planning import PlanReading
@@ -183,6 +184,7 @@ class Life:
         return Stages(
             self.workspace,
             NumberedProcesses(self.world, self.touch, home),
+            DictRooms(self.world, self.touch),
             TreeChecker(self.world, self.touch),
             lambda _: PlainAgent(),
             self.clock,

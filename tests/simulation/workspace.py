@@ -224,10 +224,6 @@ class DictWorkspace(DictLines):
         self.world.candidates[task.id] = made
         return made
 
-    def visit(self, task: Task, commit: str) -> None:
-        self.touch("visit")
-        self.world.worktrees[task.id] = dict(self.world.tree(commit))
-
     def rebuild(self, task: Task) -> bool:
         """Worktrees may go missing between two lives."""
         world, name = self.world, task.id
@@ -247,17 +243,11 @@ class DictWorkspace(DictLines):
 
     # -------------------------------------------------------------- checks leave nothing here
 
-    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
-        return ()
-
-    def ignored(self, task: Task) -> frozenset[str]:
-        return frozenset()
-
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         return ()
 
-    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
-        """No check here leaves anything."""
+    def tracks(self, commit: str, path: str) -> bool:
+        return path in self.world.tree(commit)
 
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         return {}

@@ -95,6 +95,8 @@ class World:
     bases: dict[str, str] = field(default_factory=dict)
     worktrees: dict[str, dict[str, str]] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
+    rooms: dict[str, str] = field(default_factory=dict)
+    rooms_held: set[int] = field(default_factory=set)
     candidates: dict[str, str] = field(default_factory=dict)
     trains: dict[str, str] = field(default_factory=dict)
     processes: dict[str, Process] = field(default_factory=dict)

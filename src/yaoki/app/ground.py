@@ -21,9 +21,10 @@ from yaoki.system import (
     SandboxedProcesses,
     ShimProcesses,
     SystemClock,
+    rooms_home,
     state_home,
 )
-from yaoki.workspace import GitWorkspace, Repository, open_repository
+from yaoki.workspace import GitProofRooms, GitWorkspace, Repository, open_repository
 
 if TYPE_CHECKING:
     from yaoki.config import Loaded
@@ -142,8 +143,24 @@ class Ground:
         """Outside the repository, one folder per repository."""
         root = self.settings.workspace.root
         home = Path(root).expanduser() if root else state_home() / "worktrees"
-        mark = hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
-        return home / f"{self.repository.top.name}-{mark}"
+        return home / f"{self.repository.top.name}-{self._mark}"
+
+    @cached_property
+    def rooms(self) -> GitProofRooms:
+        return GitProofRooms(self.repository, self.rooms_root, real_home=Path.home())
+
+    @property
+    def rooms_root(self) -> Path:
+        """Outside every worktree, in a path that does not say whose it is: code under test must
+        not be able to tell that it is being checked.
+        """
+        root = self.settings.workspace.root
+        home = Path(root).expanduser() if root else rooms_home()
+        return (home / "rooms" if root else home) / self._mark
+
+    @property
+    def _mark(self) -> str:
+        return hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
 
     @cached_property
     def processes(self) -> Processes:

@@ -56,6 +56,7 @@ class Parts(Ground):
         return Stages(
             self.workspace,
             self.processes,
+            self.rooms,
             Checks(self.processes, lease, find_agent=self.find_agent),
             self.find_agent,
             self.clock,

@@ -18,6 +18,7 @@ from yaoki.checks.files import check_files
 from yaoki.checks.git import check_git
 from yaoki.checks.judge import FindAgent, check_judge
 from yaoki.checks.runner import Runner
+from yaoki.checks.selection import narrowed
 from yaoki.checks.told import TRY_LATER, broken, masked
 from yaoki.core.model import CheckSpec, Finding, Item, OnFailure, Outcome
 from yaoki.core.redact import mask, secret_values
@@ -60,6 +61,10 @@ class Checks:
             return broken(spec, f"it could not run: {fault}", transient=later)
         except Fault as fault:
             return broken(spec, fault.sentence, transient=fault.transient)
+
+    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+        """The check for just the tests that failed; None where they cannot be run alone."""
+        return narrowed(spec, finding)
 
     def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """A finding about the change itself, without the values that agents are `handed`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.checks.counting import counted
+from yaoki.checks.environment import environment, take_report
 from yaoki.checks.output import ERR, OUT, blank, holds, read_channel, read_tails, shown
 from yaoki.checks.readers import (
     Reading,
@@ -28,7 +29,6 @@ from yaoki.checks.search import search
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.checks.unable import full, missing_tool, no_space
 from yaoki.core.classify import UNFIT
-from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings import PATTERNS
@@ -73,9 +73,12 @@ def check_command(
     if not cwd.is_dir():
         return failed(spec, f"working directory {spec.cwd!r} does not exist", "file-not-exists")
     spec, folder = counted(spec), runner.fresh()
-    own = facts.get("environment", {})
-    launch = _launch(spec, cwd, _values(worktree, folder, facts), own, runner)
+    room = facts.get("room")
+    values = _values(worktree, room.reports if room else folder, facts)
+    launch = _launch(spec, cwd, values, environment(runner, room, facts), runner)
     ran = runner.run(folder, launch)
+    if room:
+        take_report(room.reports / REPORT, folder / REPORT)
     return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))
 
 
@@ -96,20 +99,12 @@ def _launch(
     spec: CheckSpec,
     cwd: Path,
     values: Mapping[str, str],
-    own: Mapping[str, str],
+    given: Mapping[str, str],
     runner: Runner,
 ) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     filled = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
-    env = {
-        **allowed(runner.environ, (*BASIC, "VIRTUAL_ENV")),
-        "TERM": "dumb",
-        # Compiled files in the worktree would look like the agent's work.
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **{f"YAOKI_{name.upper()}": value for name, value in values.items()},
-        **own,
-        **spec.env,
-    }
+    env = {**given, **_named(spec, values), **spec.env}
     return Launch(
         argv=(*_shell(env), spec.shell) if spec.shell else tuple(filled),
         cwd=str(cwd),
@@ -119,6 +114,15 @@ def _launch(
         output_bytes_max=OUTPUT_BYTES_MAX,
         secrets=runner.told(env),
     )
+
+
+def _named(spec: CheckSpec, values: Mapping[str, str]) -> dict[str, str]:
+    """Only the variables that the command itself names: any other would tell the code under test
+    who runs it.
+    """
+    pairs = ((f"YAOKI_{name.upper()}", value) for name, value in values.items())
+    words = (spec.shell, *spec.argv)
+    return {name: value for name, value in pairs if any(name in word for word in words)}
 
 
 def _shell(env: Mapping[str, str]) -> tuple[str, ...]:

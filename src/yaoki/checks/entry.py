@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yaoki.checks.environment import environment
 from yaoki.checks.output import OUT, shown
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.told import bounded, broken, failed, masked, passed
 from yaoki.core.display import one_line, plain
-from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Item
 from yaoki.core.redact import mask
 from yaoki.core.wire import to_data
@@ -38,8 +38,8 @@ def check_entry(
     known = {name: to_data(facts[name]) for name in FACTS if name in facts}
     request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    own = facts.get("environment", {})
-    ran = runner.run(folder, _launch(spec, worktree, runner, folder, own))
+    given = environment(runner, facts.get("room"), facts)
+    ran = runner.run(folder, _launch(spec, worktree, runner, folder, given))
     secrets = runner.secrets(spec.env)
     seen = {
         "exit_code": ran.look.code,
@@ -52,15 +52,12 @@ def check_entry(
 
 
 def _launch(
-    spec: CheckSpec, worktree: Path, runner: Runner, folder: Path, own: Mapping[str, str]
+    spec: CheckSpec, worktree: Path, runner: Runner, folder: Path, given: Mapping[str, str]
 ) -> Launch:
     """In our own Python, where the package is installed; nothing is imported from the worktree."""
     env = {
-        **allowed(runner.environ, (*BASIC, "VIRTUAL_ENV")),
-        "TERM": "dumb",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        **given,
         "PYTHONPATH": _absolute(runner.environ.get("PYTHONPATH", "")),
-        **own,
         **spec.env,
     }
     files = (str(folder / REQUEST), str(folder / ANSWER))

@@ -20,7 +20,7 @@ LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
 COUNT = "failureCount"
 
 
-def command_key(spec: CheckSpec) -> str:
+def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
     """The same command under the same conditions has the same key, whatever the check is called."""
     parts = (
         spec.type,
@@ -32,7 +32,7 @@ def command_key(spec: CheckSpec) -> str:
         spec.success,
         spec.reader,
     )
-    more = (spec.cwd, dict(spec.env), spec.entry, spec.options)
+    more = (spec.cwd, dict(spec.env), spec.entry, spec.options, setup)
     text = json.dumps(to_data([*parts, *more]), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 

@@ -1,4 +1,4 @@
-"""Whose landing turned a line red: found by bisection in the worktree of a proof."""
+"""Whose landing turned a line red: found by bisection, each look in a restored proof room."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from yaoki.core.blame import first_red, partners
 from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
 from yaoki.core.reports import Blame
+from yaoki.engine.clean_room import CleanRooms, ProofSession
 from yaoki.engine.hold import Hold
 from yaoki.engine.proving import handed
-from yaoki.ports import Checker, LandedStep, Workspace
+from yaoki.ports import LandedStep, Workspace
 
 # What a judge or a package says may differ from look to look, and costs money.
 REPEATABLE = frozenset({"command", "file"})
@@ -25,9 +26,9 @@ class Blaming:
     """Asked by the verify stage when a proof or a group's own checks fail."""
 
     def __init__(
-        self, workspace: Workspace, checker: Checker, movable: Callable[[TaskId], bool]
+        self, workspace: Workspace, rooms: CleanRooms, movable: Callable[[TaskId], bool]
     ) -> None:
-        self._workspace, self._checker, self._movable = workspace, checker, movable
+        self._workspace, self._rooms, self._movable = workspace, rooms, movable
 
     def find(self, line: Run, task: Task, verdict: Verdict, home: Path, hold: Hold) -> Blame | None:
         """The guilty landing, when the line's base was green and a landing can be named."""
@@ -35,15 +36,12 @@ class Blaming:
         steps = self._workspace.landings(line)
         if check is None or not steps:
             return None
-        look = _Look(self._workspace, self._checker, line, task, check, home, hold)
-        try:
-            if look.red(line.base):
+        with self._rooms.session(line, task, home, hold) as session:
+            look = _Look(session, line, task, check, home, hold)
+            try:
+                return None if look.red(line.base) else self._guilty(line, steps, look)
+            except Unsteady:
                 return None
-            return self._guilty(line, steps, look)
-        except Unsteady:
-            return None
-        finally:
-            self._workspace.visit(task, steps[-1].commit)
 
     def _guilty(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> Blame | None:
         if any(step.undoes for step in steps):
@@ -97,19 +95,18 @@ def _standing(steps: Sequence[LandedStep]) -> list[LandedStep]:
 
 
 class _Look:
-    """One check on many commits, each looked at once."""
+    """One check on many commits, each judged once."""
 
     def __init__(
         self,
-        workspace: Workspace,
-        checker: Checker,
+        session: ProofSession,
         line: Run,
         task: Task,
         check: CheckSpec,
         home: Path,
         hold: Hold,
     ) -> None:
-        self._workspace, self._checker, self._task, self._check = workspace, checker, task, check
+        self._session, self._check = session, check
         self._home, self._hold, self._handed = home, hold, handed(line, task)
         self._seen: dict[str, bool] = {}
         self.looked = 0
@@ -120,10 +117,17 @@ class _Look:
         return self._seen[commit]
 
     def _fails(self, commit: str) -> bool:
+        """A failure counts only if it is seen twice: chance must not blame anybody."""
+        self.looked += 1
+        if self._outcome(commit, f"look-{self.looked}") is Outcome.PASSED:
+            return False
+        if self._outcome(commit, f"look-{self.looked}-again") is Outcome.PASSED:
+            raise Unsteady
+        return True
+
+    def _outcome(self, commit: str, name: str) -> Outcome:
         if self._hold.why():
             raise Unsteady
-        self.looked += 1
-        self._workspace.visit(self._task, commit)
         facts: dict[str, Any] = {
             "environment": self._hold.environment,
             "handed": self._handed,
@@ -133,16 +137,10 @@ class _Look:
             "changed": (),
             "scope": (),
         }
-        finding = self._checker.check(
-            self._check,
-            Path(self._task.work.worktree),
-            self._home / f"look-{self.looked}",
-            facts=facts,
-            stop=lambda: bool(self._hold.why()),
-        )
+        finding = self._session.look(self._check, commit, self._home / name, facts)
         if finding.outcome not in {Outcome.PASSED, Outcome.FAILED}:
             raise Unsteady
-        return finding.outcome is Outcome.FAILED
+        return finding.outcome
 
 
 def _failing(task: Task, verdict: Verdict) -> CheckSpec | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,25 +22,30 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.engine.clean_room import RUNNING, Case, CleanRooms, Facts, ProofSession
 from yaoki.engine.hold import Hold
 from yaoki.engine.own_findings import aimless, built_in, unfit
+from yaoki.engine.second_look import SecondLook
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
-Facts = Mapping[str, Any]
 # Programs whose first word is the script they run.
 _READS = re.compile(r"(?:ba|da|z|k)?sh|python[\d.]*|node|ruby|perl|php|Rscript|lua|tclsh|bun")
-# Checks that start a program, which could change something.
-RUNNING = frozenset({"command", "judge", "python"})
 
 
 class Proving:
     """Asked by the verify stage."""
 
     def __init__(
-        self, workspace: Workspace, checker: Checker, baselines: Baselines, quality: Quality
+        self,
+        workspace: Workspace,
+        checker: Checker,
+        rooms: CleanRooms,
+        baselines: Baselines,
+        quality: Quality,
     ) -> None:
         self._workspace, self._checker, self._baselines = workspace, checker, baselines
-        self._quality = quality
+        self._rooms, self._quality = rooms, quality
+        self._second_look = SecondLook(checker)
 
     def findings(
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
@@ -50,7 +55,8 @@ class Proving:
         if strayed:
             given = handed(run, task)
             return tuple(self._checker.masked(finding, given) for finding in strayed)
-        checked = tuple(self._checked(run, task, candidate, home, hold))
+        with self._rooms.session(run, task, home, hold) as session:
+            checked = tuple(self._checked(run, task, candidate, home, hold, session))
         return (*_let_pass(task), *checked, *self._empty_words(task, candidate, checked))
 
     def _empty_words(
@@ -74,14 +80,13 @@ class Proving:
         if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP} or not candidate.changed:
             return ()
         changes = self._workspace.changes(candidate.onto, candidate.commit)
-        worktree = Path(task.work.worktree)
         claims = Claims(
             files_expected=tuple(c.path for c in task.spec.checks if c.file.get("exists")),
             said=task.work.exit.said if task.work.exit else "",
             kind=task.spec.kind,
             report="" if task.spec.kind is not TaskKind.REPORT else "told",
         )
-        judged = self._quality.judge(changes, claims, exists=lambda p: _inside(worktree, p))
+        judged = self._quality.judge(changes, claims, exists=self._tracked(task, candidate))
         found = [f for f in judged if f.check in task.spec.quality]
         if not task.spec.allow_weaker_tests:
             programs = [word for check in task.spec.checks for word in _programs(check)]
@@ -89,8 +94,25 @@ class Proving:
             found += [weaker] if weaker is not None else []
         return tuple(f for f in found if f.check not in task.waivers)
 
+    def _tracked(self, task: Task, candidate: Candidate) -> Callable[[str], bool]:
+        """Is a path in the candidate?  An agent may name it from the root of its worktree."""
+        top = PurePosixPath(task.work.worktree)
+
+        def exists(name: str) -> bool:
+            path = PurePosixPath(name)
+            inside = path.relative_to(top) if path.is_relative_to(top) else path
+            return self._workspace.tracks(candidate.commit, str(inside))
+
+        return exists
+
     def _checked(
-        self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
+        self,
+        run: Run,
+        task: Task,
+        candidate: Candidate,
+        home: Path,
+        hold: Hold,
+        session: ProofSession,
     ) -> Iterator[Finding]:
         """In order; the first failing required check stops the list."""
         if task.spec.kind is TaskKind.REPORT:
@@ -107,124 +129,74 @@ class Proving:
             if spec.name in task.waivers:
                 yield _waived(spec.name)
                 continue
+            case = Case(task, spec, home / f"{n}-{spec.name}", hold, session)
             facts = {**fixed, "findings": tuple(told)}
-            finding = self._weighed(task, spec, home / f"{n}-{spec.name}", facts, hold)
+            finding = self._weighed(case, facts)
             if finding.fault:
                 hold.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
             told.append(finding)
             yield finding
             if not finding.settled:
                 return
-            less = self._fewer(task, spec, finding, home / f"{n}-{spec.name}", facts, hold)
+            less = self._fewer(case, finding, facts)
             if less is not None:
                 yield less
                 return
-        yield from self._aims(run, task, told, home, {**fixed, "findings": ()}, hold)
+        yield from self._aims(run, task, told, home, {**fixed, "findings": ()}, hold, session)
 
-    def _weighed(
-        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
-    ) -> Finding:
-        """A failure is looked at twice, and held against the base if the check is a guard.
-
-        Each look is at the same tree: what the one before left, ignored files and all, is gone.
-        """
-        runs = spec.type == "command"
-        before = self._workspace.ignored(task) if runs else frozenset()
-        finding = self._looked(task, spec, folder, facts, hold)
-        if finding.outcome is Outcome.FAILED and not hold.why():
-            finding = self._again(task, spec, folder, facts, hold, (finding, before))
-        if runs and finding.outcome in {Outcome.FAILED, Outcome.BROKEN}:
-            self._workspace.put_back(task, facts["commit"], before)
-        return finding
-
-    def _again(
-        self,
-        task: Task,
-        spec: CheckSpec,
-        folder: Path,
-        facts: Facts,
-        hold: Hold,
-        seen: tuple[Finding, frozenset[str]],
-    ) -> Finding:
-        finding, before = seen
-        if spec.rerun and spec.type == "command":
-            self._workspace.put_back(task, facts["commit"], before)
-            again = self._looked(task, spec, folder.with_name(f"{folder.name}-again"), facts, hold)
-            if again.outcome is Outcome.PASSED:
-                words = f"flaky: failed, then passed on the same commit ({finding.message})"
-                return replace(finding, outcome=Outcome.FLAKY, message=words)
-        if spec.baseline != KNOWN or hold.why():
+    def _weighed(self, case: Case, facts: Facts) -> Finding:
+        """A failure is looked at again, and held against the base if the check is a guard."""
+        finding = self._looked(case, facts)
+        if finding.outcome is not Outcome.FAILED or case.hold.why():
             return finding
-        self._workspace.put_back(task, facts["commit"], before)
-        base = self._baseline(task, spec, folder, facts, hold, facts["onto"])
-        return weigh(finding, base, task.spec.fixes)
+        again = self._second_look.weighed(case, finding, facts)
+        if again.outcome is Outcome.FLAKY or case.spec.baseline != KNOWN or case.hold.why():
+            return again
+        return weigh(again, self._baseline(case, facts, facts["onto"]), case.task.spec.fixes)
 
-    def _looked(
-        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
-    ) -> Finding:
+    def _looked(self, case: Case, facts: Facts) -> Finding:
         """One look, that must have been no more than a look.
 
-        A check that changes files proves nothing of the commit, and must not serve the next one.
-        The plan or the judge is to blame for that, never the agent whose work it looked at.
+        The plan or the judge is to blame for a check that changes something, never the agent
+        whose work it looked at.
         """
+        task, spec = case.task, case.spec
         strict, runs = spec.type == "judge", spec.type in RUNNING
         marks = self._workspace.marks(task, strict=strict) if runs else {}
-        finding = self._check(task, spec, folder, facts, hold)
+        finding = case.look(facts["commit"], facts)
         now = self._workspace.marks(task, strict=strict) if runs else {}
         touched = sorted(name for name in {*marks, *now} if marks.get(name) != now.get(name))
-        changed = self._workspace.settle(task, facts["commit"]) if runs else ()
-        good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
         if touched:
             words = "what must be left alone was, by it or somebody beside it, changed while it ran"
             return unfit(finding, words, touched)
-        if changed and good:
-            words = "the check itself changed files, so it proves nothing"
-            return unfit(finding, words, changed)
         return finding
 
-    def _check(
-        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold
-    ) -> Finding:
-        place = Path(task.work.worktree)
-        return self._checker.check(spec, place, folder, facts=facts, stop=lambda: bool(hold.why()))
-
-    def _baseline(
-        self, task: Task, spec: CheckSpec, folder: Path, facts: Facts, hold: Hold, onto: str
-    ) -> Finding:
+    def _baseline(self, case: Case, facts: Facts, onto: str) -> Finding:
         """What the check says of a commit without this task; run once per commit."""
-        key = command_key(spec)
+        key = command_key(case.spec, case.task.spec.setup)
         kept = self._baselines.baseline(onto, key)
         if kept is not None:
             return kept
-        before = self._workspace.ignored(task)
-        self._workspace.visit(task, onto)
-        base = self._check(task, spec, folder.with_name(f"{folder.name}-base"), facts, hold)
-        self._workspace.put_back(task, facts["commit"], before)
+        base = case.look(onto, facts, "-base")
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.keep_baseline(onto, key, base)
         return base
 
-    def _fewer(
-        self,
-        task: Task,
-        spec: CheckSpec,
-        finding: Finding,
-        folder: Path,
-        facts: Facts,
-        hold: Hold,
-    ) -> Finding | None:
+    def _fewer(self, case: Case, finding: Finding, facts: Facts) -> Finding | None:
         """A green check that runs fewer tests than it did without this task; None when it does not.
 
         What passed here is the base of whatever builds on this commit, so nobody asks again.
         """
+        task, hold = case.task, case.hold
+        if finding.outcome is Outcome.PASSED and KNOWN not in finding.params:
+            key = command_key(case.spec, task.spec.setup)
+            self._baselines.keep_baseline(facts["commit"], key, finding)
         change = task.spec.kind not in {TaskKind.CHECK, TaskKind.GROUP} and facts["changed"]
         if not change or not counted(finding):
             return None
-        if finding.outcome is Outcome.PASSED and KNOWN not in finding.params:
-            self._baselines.keep_baseline(facts["commit"], command_key(spec), finding)
         if task.spec.allow_weaker_tests or WEAKER in task.waivers or hold.why():
             return None
-        return fewer(finding, self._baseline(task, spec, folder, facts, hold, facts["onto"]))
+        return fewer(finding, self._baseline(case, facts, facts["onto"]))
 
     def _aims(
         self,
@@ -234,6 +206,7 @@ class Proving:
         home: Path,
         facts: Facts,
         hold: Hold,
+        session: ProofSession,
     ) -> Iterator[Finding]:
         """What the task is to mend must have failed somewhere, else a wrong name would pass.
 
@@ -249,7 +222,8 @@ class Proving:
             for spec in guards:
                 if unmatched(task.spec.fixes, bases) and not hold.why():
                     folder = home / f"aims-{spec.name}-{commit[:12]}"
-                    bases.append(self._baseline(task, spec, folder, facts, hold, commit))
+                    case = Case(task, spec, folder, hold, session)
+                    bases.append(self._baseline(case, facts, commit))
         lost = unmatched(task.spec.fixes, bases)
         if lost and not hold.why():
             yield aimless(passed, lost, bases)
@@ -274,12 +248,6 @@ def _waived(name: str) -> Finding:
 def _let_pass(task: Task) -> tuple[Finding, ...]:
     """What must hold of any change and was let pass: it belongs into the proof as well."""
     return tuple(_waived(name) for name in task.waivers if name in BUILT_IN)
-
-
-def _inside(worktree: Path, path: str) -> bool:
-    """Is this path of the repository there?  One that leads elsewhere is not."""
-    place = (worktree / path).resolve()
-    return place.is_relative_to(worktree.resolve()) and place.exists()
 
 
 def _programs(check: CheckSpec) -> tuple[str, ...]:

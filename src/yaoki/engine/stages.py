@@ -30,6 +30,7 @@ from yaoki.core.reports import (
 )
 from yaoki.engine.attending import Attending
 from yaoki.engine.blaming import Blaming
+from yaoki.engine.clean_room import CleanRooms
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.planning import PlanStages
 from yaoki.engine.proving import Proving
@@ -46,6 +47,7 @@ from yaoki.ports import (
     Clock,
     Planning,
     Processes,
+    ProofRooms,
     Quality,
     Telling,
     Workspace,
@@ -59,6 +61,7 @@ class Stages:
         self,
         workspace: Workspace,
         processes: Processes,
+        rooms: ProofRooms,
         checker: Checker,
         find_agent: Callable[[str], Agent],
         clock: Clock,
@@ -85,8 +88,9 @@ class Stages:
             self._planning,
             settings,
         )
-        self._proving = Proving(workspace, checker, baselines, quality)
-        self._blaming = Blaming(workspace, checker, movable)
+        clean = CleanRooms(rooms, checker, processes, self._attending)
+        self._proving = Proving(workspace, checker, clean, baselines, quality)
+        self._blaming = Blaming(workspace, clean, movable)
         self._riding = Riding(workspace, clock)
 
     def prepare(self, run: Run, task: Task, hold: Hold) -> Report:

@@ -190,6 +190,9 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
         hang=usual.hang,
         policy=catalogue.policies.get("default", Policy(rules={})),
         setup=(heir or usual).setup,
+        setup_inputs=(heir or usual).setup_inputs,
+        may_change_nothing=heir.may_change_nothing if heir else False,
+        discard=(heir or usual).discard,
         phase=(heir.phase if heir else "") or ground.fill.phase,
         language=usual.language,
         budget=heir.budget if heir else {},
@@ -259,5 +262,7 @@ def defaults_of(like: Spec, run: Run) -> Spec:
         timeout=like.timeout,
         hang=like.hang,
         setup=like.setup,
+        setup_inputs=like.setup_inputs,
+        discard=like.discard,
         language=like.language,
     )

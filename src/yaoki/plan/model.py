@@ -272,6 +272,11 @@ class TaskModel(Strict):
     budget: BudgetModel = Field(default_factory=BudgetModel)
     max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
     setup: list[Command] = Field([], description="commands after those of the plan")
+    setup_inputs: list[str] = Field([], description="globs after those of the plan")
+    may_change_nothing: bool = Field(
+        False, description="it is done if its checks pass, though nothing was changed"
+    )
+    discard: list[str] = Field([], description="globs after those of the plan")
     fixes: list[str] = Field([], description="failures of the base that must turn green")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
     allow_weaker_tests: bool = Field(False, description="it may delete, skip or loosen tests")
@@ -318,7 +323,13 @@ class PlanModel(Strict):
     patterns: list[str] = Field([], description="patterns of your own")
     phases: list[PhaseModel] = Field([], description="ordered groups of tasks")
     tasks: list[TaskModel] = Field([], description="the work")
-    setup: list[Command] = Field([], description="commands run in each new worktree")
+    setup: list[Command] = Field([], description="commands run in each new worktree and proof room")
+    setup_inputs: list[str] = Field(
+        [], description="globs of files that set-up reads, besides manifests and lock files"
+    )
+    discard: list[str] = Field(
+        [], description="globs of ignored files that nobody needs once an attempt is over"
+    )
     quality: list[Criterion] = Field(
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
     )

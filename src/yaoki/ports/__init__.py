@@ -25,6 +25,7 @@ from yaoki.ports.processes import (
     Look,
     Processes,
 )
+from yaoki.ports.rooms import ProofRoom, ProofRooms, RoomPlaces
 from yaoki.ports.store import (
     Account,
     Baselines,
@@ -69,8 +70,11 @@ __all__ = [
     "PlanAnswer",
     "Planning",
     "Processes",
+    "ProofRoom",
+    "ProofRooms",
     "Quality",
     "Riders",
+    "RoomPlaces",
     "Row",
     "SavedWork",
     "Seen",

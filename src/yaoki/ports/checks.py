@@ -30,6 +30,9 @@ class Checker(Protocol):
         `stop` is asked while it runs; true means end it at once.
         """
 
+    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+        """The check for just the tests that failed; None where they cannot be run alone."""
+
     def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """A finding about the change itself, without the values that agents are `handed`."""
 

@@ -152,25 +152,16 @@ class Workspace(Protocol):
     def coming(self, run: Run, commit: str, riders: Riders) -> bool:
         """May the run branch still come to this commit, by landings of riders alone?"""
 
-    def visit(self, task: Task, commit: str) -> None:
-        """Put the task's worktree at another commit for a while; `candidate` puts it back."""
+    def tracks(self, commit: str, path: str) -> bool:
+        """Is there a file or folder of this name in the commit?"""
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
 
     def pushed(self, commit: str) -> bool: ...
 
-    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
-        """Put the worktree back at `commit`; returns the tracked files that were not as there."""
-
-    def ignored(self, task: Task) -> frozenset[str]:
-        """What git ignores in the worktree, file by file, to tell from what a check leaves."""
-
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since that instant and that git ignores: they never land."""
-
-    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
-        """The worktree at `commit`, without any ignored file but these."""
 
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         """What a check must leave as it is, by a name for people, with a hash.

@@ -101,6 +101,14 @@ def state_home() -> Path:
     return Path.home() / ".local" / "state" / "yaoki"
 
 
+def rooms_home() -> Path:
+    """Where proof rooms are; a folder that does not tell whose they are."""
+    if home := os.environ.get("YAOKI_HOME"):
+        return Path(home) / "rooms"
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "proof-rooms"
+
+
 def plain_bytes(file: Path, most: int) -> bytes | None:
     """The first bytes of a plain file; None for anything else."""
     with plain_file(file) as stream:

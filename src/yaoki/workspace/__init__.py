@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from yaoki.workspace.repository import Repository, open_repository, resolve_base
+from yaoki.workspace.rooms import GitProofRooms
 from yaoki.workspace.snapshots import Restored, Snapshot
 from yaoki.workspace.workspace import GitWorkspace
 
 __all__ = [
+    "GitProofRooms",
     "GitWorkspace",
     "Repository",
     "Restored",

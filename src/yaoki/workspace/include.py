@@ -23,12 +23,18 @@ def copy_included(git: Git, repository: Repository, worktree: Path) -> list[str]
     A file that is merely untracked would be committed with the agent's work, so it is
     not copied: whoever wants it there lets git ignore it.
     """
+    names = included(git, repository)
+    return [name for name in names if _copy(repository.top, worktree, name)]
+
+
+def included(git: Git, repository: Repository) -> list[str]:
+    """The ignored files of the user's checkout that the patterns name."""
     patterns = repository.top / FILE
     if not patterns.is_file():
         return []
     names = _matching(git, repository, patterns)
     _refuse_too_much(repository.top, names)
-    return [name for name in names if _copy(repository.top, worktree, name)]
+    return names
 
 
 def _matching(git: Git, repository: Repository, patterns: Path) -> list[str]:

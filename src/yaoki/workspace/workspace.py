@@ -226,37 +226,21 @@ class GitWorkspace:
         finally:
             self._worktrees.remove(name)
 
+    def tracks(self, commit: str, path: str) -> bool:
+        """Is there a file or folder of this name in the commit?"""
+        plain = path.removeprefix("./").rstrip("/")
+        return "\n" not in plain and self._git.named(f"{commit}:{plain}")[0] is not None
+
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
         self._sharing.near(old, new)
         return changes(self._git, old, new)
-
-    def visit(self, task: Task, commit: str) -> None:
-        """Put the task's worktree at another commit; all it held is on its branch already."""
-        self._worktrees.put(self._worktrees.need(task.id), commit)
-
-    @told
-    def settle(self, task: Task, commit: str) -> tuple[str, ...]:
-        """Put the worktree back at `commit`; returns the tracked files that were not as there."""
-        return self._worktrees.settle(self._worktrees.need(task.id), commit)
-
-    @told
-    def ignored(self, task: Task) -> frozenset[str]:
-        """What git ignores in the worktree, file by file."""
-        return self._leavings.ignored(self._worktrees.need(task.id))
 
     @told
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
         return self._leavings.hidden(found, since) if found.admin and found.there else ()
-
-    @told
-    def put_back(self, task: Task, commit: str, ignored: frozenset[str]) -> None:
-        """The worktree at `commit`, without any ignored file but these."""
-        found = self._worktrees.need(task.id)
-        self._worktrees.put(found, commit)
-        self._leavings.remove(found, self._leavings.ignored(found) - ignored)
 
     @told
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:

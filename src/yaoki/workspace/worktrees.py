@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -17,10 +17,9 @@ from uuid import uuid4
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.system import SystemClock
-from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, Refs, part, task_ref
-from yaoki.workspace.worktree import BEGUN, COMMIT_ID, Worktree, delete
+from yaoki.workspace.worktree import BEGUN, Worktree, delete
 
 LOCK_WAIT_MAX = timedelta(seconds=60)
 LOCK_PAUSE_MIN, LOCK_PAUSE_MAX = timedelta(milliseconds=1), timedelta(milliseconds=50)
@@ -40,9 +39,6 @@ ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", BEGUN.dec
 STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
 
 
-NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty")
-
-
 class Worktrees:
     """Adds, finds, repairs, moves and removes the worktrees below `root`."""
 
@@ -51,7 +47,6 @@ class Worktrees:
         self._root, self._trash = root, root / ".trash"
         self._clock, self._swept = SystemClock(), False
         self._turn = threading.Lock()
-        self._noted: dict[str, bytes] = {}
 
     def find(self, task_id: str) -> Worktree:
         path = self._root / part(task_id)
@@ -166,7 +161,6 @@ class Worktrees:
                 found.path.rename(trash)
             if found.admin:
                 _forget(found.admin)
-        self._noted.pop(task_id, None)
         delete(trash)
 
     def put(self, found: Worktree, commit: str) -> None:
@@ -174,46 +168,11 @@ class Worktrees:
         branch = task_branch(found.task_id)
         self._refs.undo_link(task_ref(found.task_id))
         self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
-        self._note(found)
         self.sweep(found)
 
     def sweep(self, found: Worktree) -> None:
         """Remove what git does not track, empty folders as well; ignored files stay."""
         self._git.run("clean", "-q", "-ffd", at=found.site)
-
-    def settle(self, found: Worktree, commit: str) -> tuple[str, ...]:
-        """Put it back at `commit` unless it is there; which tracked files were not as there?"""
-        rows = self._git.names(*STATUS, "--porcelain=v2", "--branch", at=found.site)
-        said = {f"# branch.oid {commit}", f"# branch.head {task_branch(found.task_id)}"}
-        there = said <= set(rows) and all(row.startswith("# ") for row in rows)
-        changed = set() if there else self._differing(found, commit, rows)
-        changed |= self._unmarked(found, commit)
-        if not there or changed:
-            self.put(found, commit)
-        return tuple(sorted(readable(name) for name in changed))
-
-    def _unmarked(self, found: Worktree, commit: str) -> set[str]:
-        """In an index that somebody wrote, files may be marked as never changing: it is made anew,
-        and all files are read again.
-        """
-        if self._noted.get(found.task_id) == found.index:
-            return set()
-        self._git.run("read-tree", commit, at=found.site)
-        self._note(found)
-        return set(self._git.names("diff", *NAMES, commit, "--", at=found.site))
-
-    def _note(self, found: Worktree) -> None:
-        """Its index is as we left it."""
-        self._noted[found.task_id] = found.index
-
-    def _differing(self, found: Worktree, commit: str, rows: Sequence[str]) -> set[str]:
-        """In files, in the index, or in a commit of its own that it stands on."""
-        oids = (row.removeprefix("# branch.oid ") for row in rows)
-        heads = [oid for oid in oids if COMMIT_ID.fullmatch(oid.encode())]
-        names: set[str] = set()
-        for form in ([commit], ["--cached", commit], *([commit, head] for head in heads)):
-            names.update(self._git.names("diff", *NAMES, *form, "--", at=found.site))
-        return names
 
     def agree(self, found: Worktree, index: Path) -> None:
         """Its files were just committed on the task's branch: let HEAD and index say so."""
@@ -227,7 +186,6 @@ class Worktrees:
         # The time of the copy must be the original's: git trusts files older than its index.
         shutil.copy2(index, found.admin / "index.yaoki")
         (found.admin / "index.yaoki").replace(found.admin / "index")
-        self._note(found)
         self.forget_merge(found)
 
     def forget_merge(self, found: Worktree) -> None:

@@ -131,7 +131,8 @@ class Spec:
     `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
     lets it land without what failed.  Of a plan task: `fill` says what it may make.  Only a worker
     that declares all `tags` takes it.  A `patient` proof that fails asks nobody while a planner or
-    another iteration may mend it.
+    another iteration may mend it.  Set-up runs again where its inputs changed: manifests, lock
+    files and what `setup_inputs` names.  Ignored files that match `discard` are not saved.
     """
 
     name: str
@@ -147,6 +148,9 @@ class Spec:
     hang: timedelta = timedelta(minutes=10)
     policy: Policy = field(default_factory=lambda: Policy(rules={}))
     setup: tuple[tuple[str, ...], ...] = ()
+    setup_inputs: tuple[str, ...] = ()
+    may_change_nothing: bool = False
+    discard: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     allow_mass_deletion: bool = False
     allow_weaker_tests: bool = False

@@ -1,4 +1,4 @@
-"""Between the checks: the worktree is put back exactly, and made again when it is gone."""
+"""A worktree that is gone is made again at the work it held."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.repositories import World, a_world, commit, git, landed, worked, write
+from tests.edges.repositories import World, a_world, git, landed, worked, write
 from yaoki.core.model import Task
 from yaoki.errors import GitFailed
 from yaoki.ports import Candidate
@@ -37,129 +37,6 @@ def exactly(at: Path, commit_: str) -> bool:
         BRANCH,
         "",
     )
-
-
-def edit(at: Path) -> None:
-    write(at, a__txt="formatted\n")
-
-
-def stage(at: Path) -> None:
-    edit(at)
-    git(at, "add", "-A")
-
-
-def unstage(at: Path) -> None:
-    git(at, "rm", "-q", "--cached", "a.txt")
-
-
-def delete(at: Path) -> None:
-    (at / "a.txt").unlink()
-
-
-def own_commit(at: Path) -> None:
-    edit(at)
-    commit(at, "a check that commits")
-
-
-def hidden_commit(at: Path) -> None:
-    """The files are back, but HEAD says otherwise."""
-    own_commit(at)
-    git(at, "checkout", "-q", "HEAD~1", "--", "a.txt")
-
-
-def reset(at: Path) -> None:
-    git(at, "checkout", "-q", "--detach", "HEAD")
-    own_commit(at)
-
-
-def mode(at: Path) -> None:
-    (at / "a.txt").chmod(0o755)
-
-
-def marked(at: Path) -> None:
-    """git is told that the file never changes."""
-    git(at, "update-index", "--skip-worktree", "a.txt")
-    edit(at)
-
-
-CHANGES = [edit, stage, unstage, delete, own_commit, hidden_commit, reset, mode, marked]
-
-
-@pytest.mark.spec("0.1", "3.3")
-@pytest.mark.parametrize("check", CHANGES, ids=lambda check: check.__name__)
-def test_a_check_that_changed_a_file_is_found_out_and_put_back(
-    world: World, check: Callable[[Path], None]
-) -> None:
-    done, found, at = proving(world)
-    check(at)
-
-    assert world.workspace.settle(done, found.commit) == ("a.txt",)
-
-    assert exactly(at, found.commit)
-    assert (at / "deps.log").read_text() == "d"
-    assert world.workspace.settle(done, found.commit) == ()
-
-
-@pytest.mark.spec("3.3")
-def test_leftovers_of_a_check_are_removed_without_a_word(world: World) -> None:
-    done, found, at = proving(world)
-    write(at / "build" / "deep", out="o")
-    write(at, junk="j", cache__log="stays")
-    git(at, "init", "-q", "nested")
-
-    assert world.workspace.settle(done, found.commit) == ()
-
-    assert exactly(at, found.commit)
-    assert not (at / "build").exists()
-    assert not (at / "nested").exists()
-    assert (at / "cache.log").read_text() == "stays"
-
-
-@pytest.mark.spec("3.3")
-def test_leftovers_are_seen_even_if_the_user_hides_them_from_status(world: World) -> None:
-    git(world.repo, "config", "status.showUntrackedFiles", "no")
-    done, found, at = proving(world)
-    write(at, junk="j")
-
-    assert world.workspace.settle(done, found.commit) == ()
-    assert not (at / "junk").exists()
-
-
-@pytest.mark.spec("3.3")
-def test_a_check_that_only_looked_leaves_the_worktree_as_it_is(world: World) -> None:
-    """Touched files and a refreshed index are no changes; nothing is written again."""
-    done, found, at = proving(world)
-    (at / "a.txt").touch()
-    git(at, "status")
-    before = (at / "new").stat()
-
-    assert world.workspace.settle(done, found.commit) == ()
-
-    assert (at / "new").stat() == before
-    assert exactly(at, found.commit)
-
-
-@pytest.mark.spec("3.3")
-def test_a_branch_switched_by_a_check_is_switched_back(world: World) -> None:
-    done, found, at = proving(world)
-    git(at, "checkout", "-q", "-b", "mine")
-
-    assert world.workspace.settle(done, found.commit) == ()
-
-    assert exactly(at, found.commit)
-
-
-@pytest.mark.spec("3.3")
-def test_a_lock_a_killed_check_left_is_no_obstacle(world: World) -> None:
-    done, found, at = proving(world)
-    edit(at)
-    (world.repo / ".git" / "worktrees" / "ab12cd34-1" / "index.lock").touch()
-
-    assert world.workspace.settle(done, found.commit) == ("a.txt",)
-    assert exactly(at, found.commit)
-
-
-# ------------------------------------------------------------------ rebuild
 
 
 def unmade(world: World, at: Path) -> None:

@@ -1,0 +1,46 @@
+"""The environment of a check: what any command on this machine has, and nothing of yaoki's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yaoki.checks.runner import Runner
+from yaoki.core.environment import BASIC, allowed
+from yaoki.ports import RoomPlaces
+from yaoki.system import plain_file
+
+REPORT_BYTES_MAX = 64 << 20
+PIECE = 1 << 20
+# Code under test must not be able to tell a check from a person's terminal by its name.
+TERMINAL = "xterm-256color"
+
+
+def environment(
+    runner: Runner, room: RoomPlaces | None, facts: Mapping[str, Any]
+) -> dict[str, str]:
+    """In a proof room with a private home and temporary folder."""
+    private = {"HOME": str(room.home), "TMPDIR": str(room.temporary)} if room else {}
+    return {
+        **allowed(runner.environ, (*BASIC, "VIRTUAL_ENV", "TERM")),
+        **({} if "TERM" in runner.environ else {"TERM": TERMINAL}),
+        # Files that an earlier run compiled, or that are installed for the user alone, are in no
+        # commit.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+        **private,
+        **facts.get("environment", {}),
+    }
+
+
+def take_report(made: Path, target: Path) -> None:
+    """Keep the report of a check with its logs; only a plain file that the check wrote counts."""
+    with plain_file(made) as stream:
+        if stream is None:
+            return
+        with target.open("xb") as copy:
+            left = REPORT_BYTES_MAX
+            while left > 0 and (piece := stream.read(min(PIECE, left))):
+                copy.write(piece)
+                left -= len(piece)

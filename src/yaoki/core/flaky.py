@@ -1,0 +1,57 @@
+"""Chance or change: what repeated looks at a failed check say (rule 6.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+# How often failing tests are run again, on the candidate and on what it is merged onto.
+LOOKS = 5
+# Of tests that failed twice on the candidate: chance is looked for on the base, a little.
+BASE_LOOKS = 2
+# A whole check is run again at most so often.
+WHOLE_LOOKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What was seen after the first failure; `needed` passes in a row on the candidate clear it."""
+
+    needed: int
+    candidate: tuple[bool, ...] = ()
+    base: tuple[bool, ...] = ()
+
+    def on_candidate(self, passed: bool) -> Looks:
+        return replace(self, candidate=(*self.candidate, passed))
+
+    def on_base(self, passed: bool) -> Looks:
+        return replace(self, base=(*self.base, passed))
+
+    @property
+    def steady(self) -> bool:
+        """True while every further look at the candidate passed."""
+        return all(self.candidate)
+
+    @property
+    def never_passed(self) -> bool:
+        return not any(self.candidate)
+
+    @property
+    def flaky(self) -> bool:
+        """Steady from then on, or failing by chance without the change as well."""
+        cleared = self.steady and len(self.candidate) >= self.needed
+        return cleared or (any(self.base) and not all(self.base))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            "candidate": len(self.candidate),
+            "candidate_passed": sum(self.candidate),
+            "base": len(self.base),
+            "base_passed": sum(self.base),
+        }
+
+    @property
+    def words(self) -> str:
+        if self.steady:
+            return f"failed, then passed {len(self.candidate)} times in a row on the same commit"
+        return f"it passed {sum(self.base)} of {len(self.base)} times without the change as well"

@@ -1,0 +1,59 @@
+"""Proof rooms: folders that contain one commit and the output of set-up, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class RoomPlaces:
+    """The private folders of one look: each is empty when a check starts."""
+
+    home: Path
+    temporary: Path
+    reports: Path
+
+
+class ProofRoom(Protocol):
+    """One room, held by one proof.  Its content is a function of the commit and the set-up key."""
+
+    @property
+    def files(self) -> Path:
+        """The folder that holds the commit: the working directory of checks."""
+
+    @property
+    def ready(self) -> bool:
+        """True when set-up has finished here for the room's key."""
+
+    def put(self, commit: str) -> None:
+        """Make the room contain exactly this commit and the output of set-up."""
+
+    def seal(self) -> None:
+        """Record everything beside the commit as the output of set-up."""
+
+    def changed(self) -> tuple[str, ...]:
+        """The tracked files that differ from the commit that was put here."""
+
+    def refresh(self) -> RoomPlaces:
+        """Empty the private home, temporary folder and report folder."""
+
+    def occupy(self, folder: Path | None) -> None:
+        """Note which process folder uses the room, so that the next holder can end it."""
+
+    @property
+    def occupant(self) -> Path | None:
+        """The process folder that a killed worker left noted here."""
+
+
+class ProofRooms(Protocol):
+    """The rooms of one repository on this machine."""
+
+    def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
+        """Identify the set-up of a commit: commands, their input files, platform and tools."""
+
+    def taken(self, key: str) -> AbstractContextManager[ProofRoom]:
+        """Hold a room for this key: one that is set up already if there is one."""
