@@ -10,7 +10,7 @@ from tests.simulation.world import Touches, World, merged
 from yaoki.core.change import Change
 from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
 from yaoki.errors import GitFailed, NotNow
-from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders
+from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, Uncommitted
 
 
 class DictLines:
@@ -248,6 +248,15 @@ class DictWorkspace(DictLines):
 
     def tracks(self, commit: str, path: str) -> bool:
         return path in self.world.tree(commit)
+
+    def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
+        return ()
+
+    def bring_uncommitted(self, task: Task, names: Sequence[str], to: Path) -> None:
+        raise AssertionError("git ignores nothing here")
+
+    def mark_prepared(self, task: Task) -> None:
+        raise AssertionError("there is no set-up here")
 
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         return {}

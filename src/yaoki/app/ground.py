@@ -135,6 +135,7 @@ class Ground:
             self.worktrees,
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
+            saved_bytes=self.settings.limits.saved_bytes,
             warn=warn,
         )
 

@@ -75,7 +75,8 @@ def check_command(
     spec, folder = counted(spec), runner.fresh()
     room = facts.get("room")
     values = _values(worktree, room.reports if room else folder, facts)
-    launch = _launch(spec, cwd, values, environment(runner, room, facts), runner)
+    given = {**environment(runner, room), **_named(spec, values, facts.get("environment", {}))}
+    launch = _launch(spec, cwd, values, given, runner)
     ran = runner.run(folder, launch)
     if room:
         take_report(room.reports / REPORT, folder / REPORT)
@@ -104,7 +105,7 @@ def _launch(
 ) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     filled = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
-    env = {**given, **_named(spec, values), **spec.env}
+    env = {**given, **spec.env}
     return Launch(
         argv=(*_shell(env), spec.shell) if spec.shell else tuple(filled),
         cwd=str(cwd),
@@ -116,13 +117,13 @@ def _launch(
     )
 
 
-def _named(spec: CheckSpec, values: Mapping[str, str]) -> dict[str, str]:
-    """Only the variables that the command itself names: any other would tell the code under test
-    who runs it.
+def _named(spec: CheckSpec, values: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Only the variables that the command itself names, the task's own ports and databases too:
+    any other would tell the code under test who runs it.
     """
-    pairs = ((f"YAOKI_{name.upper()}", value) for name, value in values.items())
-    words = (spec.shell, *spec.argv)
-    return {name: value for name, value in pairs if any(name in word for word in words)}
+    offered = {**{f"YAOKI_{name.upper()}": value for name, value in values.items()}, **own}
+    words = (spec.shell, *spec.argv, *spec.env.values())
+    return {name: value for name, value in offered.items() if any(name in w for w in words)}
 
 
 def _shell(env: Mapping[str, str]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def check_entry(
     known = {name: to_data(facts[name]) for name in FACTS if name in facts}
     request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    given = environment(runner, facts.get("room"), facts)
+    given = {**environment(runner, facts.get("room")), **facts.get("environment", {})}
     ran = runner.run(folder, _launch(spec, worktree, runner, folder, given))
     secrets = runner.secrets(spec.env)
     seen = {

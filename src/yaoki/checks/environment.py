@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from yaoki.checks.runner import Runner
 from yaoki.core.environment import BASIC, allowed
@@ -17,9 +15,7 @@ PIECE = 1 << 20
 TERMINAL = "xterm-256color"
 
 
-def environment(
-    runner: Runner, room: RoomPlaces | None, facts: Mapping[str, Any]
-) -> dict[str, str]:
+def environment(runner: Runner, room: RoomPlaces | None) -> dict[str, str]:
     """In a proof room with a private home and temporary folder."""
     private = {"HOME": str(room.home), "TMPDIR": str(room.temporary)} if room else {}
     return {
@@ -30,7 +26,6 @@ def environment(
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         **private,
-        **facts.get("environment", {}),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.fingerprint import fingerprint
 from yaoki.core.model import (
+    NO_CHANGE,
     AgentExit,
     Failure,
     Finding,
@@ -21,6 +22,7 @@ from yaoki.core.model import (
 
 OUTPUT_KEPT = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
+SAID_CHARS = 500
 # Patterns that say the work is not whole, rather than not good.
 UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
 UNDELIVERED = "UNDELIVERED"
@@ -169,6 +171,14 @@ def _timeout_words(exit_: AgentExit) -> str:
     if exit_.ended_by == "hang":
         return f"the agent hung: no CPU, output or file change; ended after {exit_.seconds:.0f} s"
     return f"the agent was still working at its deadline and was ended after {exit_.seconds:.0f} s"
+
+
+def of_idleness(exit_: AgentExit) -> Failure:
+    """The agent changed nothing, and the checks pass without it: nobody knows what it did."""
+    words = "nothing was changed; if nothing needs changing, say why"
+    failure = failed(Kind.INCOMPLETE, words, pattern=NO_CHANGE, check=NO_CHANGE)
+    said = {"agentSaid": exit_.said.strip()[-SAID_CHARS:]} if exit_.said.strip() else {}
+    return replace(failure, params=said, reason=Reason.NEEDS_HUMAN)
 
 
 def of_nothing(exit_: AgentExit) -> Failure:

@@ -12,6 +12,7 @@ from yaoki.core.counting import count
 from yaoki.core.model import (
     BUILT_IN,
     GIT_CONFIG,
+    NO_CHANGE,
     Choice,
     Failure,
     Kind,
@@ -184,11 +185,24 @@ def _ask(task: Task, failure: Failure, issue: str) -> str:
         # In the agent's own words, all of them: the choice often stands in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
         return _cut("\n".join(lines), QUESTION_MAX)
+    if failure.check == NO_CHANGE:
+        return _accept(task, failure)
     # A fault of ours comes with the command that mends it, which must be whole.
     issue = first_line(issue, 800 if failure.ours else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     return f"{task.spec.name} is not done: {issue}. {can} or abort?"
+
+
+def _accept(task: Task, failure: Failure) -> str:
+    """Is a task done of which nothing was changed?  Only a person can say."""
+    said = first_line(str(failure.params.get("agentSaid", "")), 300)
+    agent = f" The agent says: {said}" if said else " The agent does not say why."
+    return _cut(
+        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{agent} "
+        "Accept it as done (waive), try again, take over or abort?",
+        QUESTION_MAX,
+    )
 
 
 def _issue(task: Task, failure: Failure, decision: Decision) -> str:

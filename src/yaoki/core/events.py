@@ -120,6 +120,7 @@ class AgentFinished:
     head: str
     tree: str
     changed: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Worked:
     """The agent ended and everything it left is committed as `head`.
 
     `tampered` is git's own configuration; `disturbed` what changed meanwhile in the
-    user's checkout, by whomever.
+    user's checkout, by whomever.  `left_out` are new files outside the scope.
     """
 
     exit: AgentExit
@@ -38,16 +38,21 @@ class Worked:
     changed: tuple[str, ...] = ()
     tampered: tuple[str, ...] = ()
     disturbed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Every check that had to run ran on `commit`, which has `onto` as its ancestor."""
+    """Every check that had to run ran on `commit`, which has `onto` as its ancestor.
+
+    `already`: the run branch holds all that the task changed.
+    """
 
     verdict: Verdict
     commit: str
     onto: str
     changed: tuple[str, ...] = ()
+    already: bool = False
     blame: Blame | None = None
 
 

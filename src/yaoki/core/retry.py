@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from yaoki.core.counting import count
-from yaoki.core.model import CONTENT, Backoff, Failure, Kind, Policy, Reason, Task, TaskKind
+from yaoki.core.model import (
+    CONTENT,
+    NO_CHANGE,
+    Backoff,
+    Failure,
+    Kind,
+    Policy,
+    Reason,
+    Task,
+    TaskKind,
+)
 
 FALLBACK = timedelta(seconds=1)
 # A date further away than this is a mistake of whoever named it.
@@ -161,6 +171,9 @@ def _futile(task: Task, failure: Failure, most: int) -> Decision | None:
     if failure.kind not in CONTENT:
         return None
     current = task.spent(failure.kind)
+    if failure.check == NO_CHANGE and task.feedback and task.feedback.check == NO_CHANGE:
+        said = "the agent changed nothing again, and its checks pass without a change"
+        return _no(failure, current, most, "3.5", said, "a change, or may_change_nothing: true")
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         said = "the same commit fails, and no agent works on it"
         return _no(failure, current, most, "6.5", said, "another commit, or another check")

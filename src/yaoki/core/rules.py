@@ -27,6 +27,7 @@ from yaoki.core.events import (
 from yaoki.core.failing import Moment, failing
 from yaoki.core.model import (
     GIT_CONFIG,
+    NO_CHANGE,
     AgentExit,
     Failure,
     Item,
@@ -140,11 +141,24 @@ def _ended(task: Task, report: Report) -> tuple[Event, ...]:
     """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
     if not isinstance(report, Worked):
         return ()
-    finished = AgentFinished(report.exit, report.head, report.tree, len(report.changed))
+    finished = AgentFinished(
+        report.exit, report.head, report.tree, len(report.changed), report.left_out
+    )
     notes = [_disturbed(report.disturbed)] if report.disturbed and not task.take_over else []
+    if report.left_out:
+        notes.append(Note("WARNING", {"message": _left_out(task, report.left_out)}))
     if report.tampered:
         notes.append(Note("WARNING", {"message": _tampered(report)}))
     return (finished, *notes)
+
+
+def _left_out(task: Task, names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    files = count(len(names), "new file")
+    return (
+        f"{files} outside the task's scope left out of its work: {', '.join(names[:5])}{more}; "
+        f"saved, see: yaoki recover {task.id}"
+    )
 
 
 def _tampered(report: Worked) -> str:
@@ -177,8 +191,9 @@ def _disturbed(names: tuple[str, ...]) -> Note:
 
 def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]:
     verdict, exit_ = report.verdict, task.work.exit
-    unchanged = task.spec.kind is TaskKind.CHANGE and not report.changed
-    proven = verdict.passed and not (unchanged and exit_ is not None and not exit_.clean)
+    done_nothing = not report.changed and not report.already
+    unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
+    proven = verdict.passed and not (unchanged and not _may_change_nothing(task))
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
     judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
     told: list[Event] = [check_finished(f, report.commit) for f in verdict.findings]
@@ -187,12 +202,22 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     failure = classify.of_verdict(verdict, exit_)
     if report.blame is not None:
         return (*told, judged, _blamed(report.blame, failure))
+    if verdict.passed and exit_ is not None and exit_.clean:
+        idle = classify.of_idleness(exit_)
+        return (*told, judged, *failing(task, idle, moment, task.work.tree))
     final = failure.kind is Kind.ESCALATE_REQUIRED
     theirs = failure.ours or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (*told, judged, *failing(task, failure, moment, task.work.tree))
+
+
+def _may_change_nothing(task: Task) -> bool:
+    """The plan says so, or a person does; an agent that did not come to its own end never."""
+    exit_ = task.work.exit
+    allowed = task.spec.may_change_nothing and (exit_ is None or exit_.clean)
+    return allowed or NO_CHANGE in task.waivers or task.take_over
 
 
 def _blamed(blame: Blame, failure: Failure) -> Blamed:

@@ -27,6 +27,7 @@ PATTERNS = (
     "todo-added",
     "syntax-error",
     "no-change",
+    "not-committed",
     "test-weakened",
     "branch-not-pushed",
 )
@@ -178,6 +179,9 @@ class Limits:
     delivery_max: int = key(5, "deliveries of one task before it is a dead letter", low=1)
     pending_runs: int = key(20, "runs that are not finished", low=1)
     pending_tasks: int = key(10_000, "tasks of one run", low=1)
+    saved_bytes: int = key(
+        64 << 20, "bytes of ignored files that are saved when a worktree goes", low=0, high=1 << 40
+    )
     task_text_bytes: int = key(65_536, "bytes of a task's goal", low=1, high=1 << 20)
     output_bytes: int = key(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
     disk_free_bytes: int = key(1 << 28, "no new work below this much free disk", high=BYTES_MAX)

@@ -66,7 +66,12 @@ def started(task: Task, event: AttemptStarted) -> Task:
 
 def finished(task: Task, event: AgentFinished) -> Task:
     work = replace(
-        task.work, head=event.head, tree=event.tree, exit=event.exit, changed=event.changed
+        task.work,
+        head=event.head,
+        tree=event.tree,
+        exit=event.exit,
+        changed=event.changed,
+        left_out=event.left_out,
     )
     return replace(
         task,

@@ -6,7 +6,7 @@ not depend on anything that an agent, an earlier check or an earlier proof left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +58,24 @@ class ProofSession:
         self._opener, self._checker = opener, checker
         self._run, self._task, self._home, self._hold = run, task, home, hold
 
-    def look(self, spec: CheckSpec, commit: str, folder: Path, facts: Facts) -> Finding:
-        """Run one check on one commit; a check that changes tracked files proves nothing."""
+    def look(
+        self,
+        spec: CheckSpec,
+        commit: str,
+        folder: Path,
+        facts: Facts,
+        bring: Callable[[Path], None] = lambda _: None,
+    ) -> Finding:
+        """Run one check on one commit; a check that changes tracked files proves nothing.
+
+        `bring` adds files to the room for this one look, which then proves nothing of the commit.
+        """
         try:
             room = self._opener.room(self._task, commit, facts["onto"], self._home, self._hold)
         except SetupFailed as failed:
             return failed.finding
         room.put(commit)
+        bring(room.files)
         facts = {**facts, "commit": commit}
         if spec.type not in RUNNING:
             return self._check(spec, room, folder, facts)
@@ -93,9 +104,15 @@ class Case:
     hold: Hold
     session: ProofSession
 
-    def look(self, commit: str, facts: Facts, suffix: str = "") -> Finding:
+    def look(
+        self,
+        commit: str,
+        facts: Facts,
+        suffix: str = "",
+        bring: Callable[[Path], None] = lambda _: None,
+    ) -> Finding:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
-        return self.session.look(self.spec, commit, folder, facts)
+        return self.session.look(self.spec, commit, folder, facts, bring)
 
 
 class _Opener:

@@ -53,6 +53,10 @@ def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
         yield Finding(
             "mass-deletion", Outcome.FAILED, pattern="mass-deletion", message=words, params=numbers
         )
+    if candidate.links_out and "links" not in task.waivers:
+        words = "links that lead out of the repository"
+        found = _failing("links", "not-committed", words, candidate.links_out)
+        yield replace(found, params={"uncommittedFiles": list(candidate.links_out[:100])})
     if "scope" not in task.waivers:
         yield from _strays(task, candidate)
 

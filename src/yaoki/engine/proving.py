@@ -24,6 +24,7 @@ from yaoki.core.model import (
 )
 from yaoki.engine.clean_room import RUNNING, Case, CleanRooms, Facts, ProofSession
 from yaoki.engine.hold import Hold
+from yaoki.engine.missing_files import MissingFiles
 from yaoki.engine.own_findings import aimless, built_in, unfit
 from yaoki.engine.second_look import SecondLook
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
@@ -42,10 +43,13 @@ class Proving:
         rooms: CleanRooms,
         baselines: Baselines,
         quality: Quality,
+        began: Callable[[Task], float],
     ) -> None:
+        """`began`: when the agent of a task's attempt was started."""
         self._workspace, self._checker, self._baselines = workspace, checker, baselines
         self._rooms, self._quality = rooms, quality
         self._second_look = SecondLook(checker)
+        self._missing_files = MissingFiles(workspace, began)
 
     def findings(
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
@@ -149,10 +153,13 @@ class Proving:
         finding = self._looked(case, facts)
         if finding.outcome is not Outcome.FAILED or case.hold.why():
             return finding
-        again = self._second_look.weighed(case, finding, facts)
-        if again.outcome is Outcome.FLAKY or case.spec.baseline != KNOWN or case.hold.why():
-            return again
-        return weigh(again, self._baseline(case, facts, facts["onto"]), case.task.spec.fixes)
+        finding = self._second_look.weighed(case, finding, facts)
+        if finding.outcome is Outcome.FLAKY or case.hold.why():
+            return finding
+        if case.spec.baseline == KNOWN:
+            base = self._baseline(case, facts, facts["onto"])
+            finding = weigh(finding, base, case.task.spec.fixes)
+        return self._missing_files.named(case, finding, facts)
 
     def _looked(self, case: Case, facts: Facts) -> Finding:
         """One look, that must have been no more than a look.

@@ -130,6 +130,7 @@ class Readying:
                 words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
                 return Faulted(f"{words}: {said}" if said else words, transient=True)
         if task.spec.setup:
+            self._workspace.mark_prepared(task)
             write_atomically(self._ready_mark(task), _identity(worktree).encode())
         return None
 

@@ -89,7 +89,8 @@ class Stages:
             settings,
         )
         clean = CleanRooms(rooms, checker, processes, self._attending)
-        self._proving = Proving(workspace, checker, clean, baselines, quality)
+        began = self._attending.began
+        self._proving = Proving(workspace, checker, clean, baselines, quality, began)
         self._blaming = Blaming(workspace, clean, movable)
         self._riding = Riding(workspace, clock)
 
@@ -137,16 +138,16 @@ class Stages:
             return self._riding.void(run, task, candidate.onto, hold) or conflicted
         home = self._attending.folder(task, task.attempt) / "checks"
         findings = self._proving.findings(run, task, candidate, home, hold)
-        changed = candidate.changed
-        if not changed and task.work.changed:
-            changed = ("(already on the run branch)",)
         if hold.why() == "lost":
             raise Superseded
         verdict = Verdict(findings)
         if not verdict.passed and (void := self._riding.void(run, task, candidate.onto, hold)):
             return void
         blame = self._blame(run, task, verdict, hold)
-        return Verified(verdict, candidate.commit, candidate.onto, changed, blame)
+        already = bool(task.work.changed) and not candidate.changed
+        return Verified(
+            verdict, candidate.commit, candidate.onto, candidate.changed, already, blame
+        )
 
     def _blame(self, run: Run, task: Task, verdict: Verdict, hold: Hold) -> Blame | None:
         """Only where several landings are proven together; else the work itself is to blame."""

@@ -37,6 +37,11 @@ from yaoki.plan.fields import (
 )
 
 PRIORITY_MAX = 1_000_000
+# Caches that every tool makes again: saving them would bury what an agent wrote.
+DISCARD = (
+    *("**/__pycache__/**", "**/.pytest_cache/**", "**/.mypy_cache/**", "**/.ruff_cache/**"),
+    *("**/.hypothesis/**", "**/node_modules/.cache/**", "**/.DS_Store"),
+)
 # `command` is any command line; the others are called as their descriptions say.
 PRESETS = (
     "command",
@@ -328,7 +333,8 @@ class PlanModel(Strict):
         [], description="globs of files that set-up reads, besides manifests and lock files"
     )
     discard: list[str] = Field(
-        [], description="globs of ignored files that nobody needs once an attempt is over"
+        default_factory=lambda: list(DISCARD),
+        description="globs of ignored files that are not saved when a worktree goes",
     )
     quality: list[Criterion] = Field(
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"

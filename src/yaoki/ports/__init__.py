@@ -43,6 +43,7 @@ from yaoki.ports.workspace import (
     Place,
     Riders,
     SavedWork,
+    Uncommitted,
     Workspace,
 )
 
@@ -82,5 +83,6 @@ __all__ = [
     "Store",
     "Telling",
     "Told",
+    "Uncommitted",
     "Workspace",
 ]

@@ -31,7 +31,8 @@ class Kept:
     """Everything an attempt left, committed on the task's branch and kept under a private ref.
 
     `warnings` are sentences about what nobody but this repository has.  `gone`: there was no
-    worktree any more, so only what was committed could be kept.
+    worktree any more, so only what was committed could be kept.  `left_out` are new files outside
+    the task's scope: they are saved beside the work and are no part of it.
     """
 
     head: str
@@ -39,6 +40,15 @@ class Kept:
     changed: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     gone: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Uncommitted:
+    """A file that an agent wrote and git ignores, with the rule that ignores it."""
+
+    path: str
+    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,8 @@ class Candidate:
     """The exact commit to prove: the task's work merged onto the run branch's head.
 
     `changed` are the paths in which it differs from `onto`.  With `conflicts` there is
-    nothing to prove.  How many files `onto` has is only told where some were deleted.
+    nothing to prove.  How many files `onto` has is only told where some were deleted.  `links_out`
+    are changed links whose target is outside the repository.
     """
 
     commit: str
@@ -57,6 +68,7 @@ class Candidate:
     deleted: int = 0
     tracked: int = 0
     markers: tuple[str, ...] = ()
+    links_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +174,15 @@ class Workspace(Protocol):
 
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since that instant and that git ignores: they never land."""
+
+    def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
+        """Ignored files that were written since that instant; at most a few hundred."""
+
+    def bring_uncommitted(self, task: Task, names: Sequence[str], to: Path) -> None:
+        """Copy such files into another folder, to see whether a check needs them."""
+
+    def mark_prepared(self, task: Task) -> None:
+        """Note the ignored files that set-up made, to tell them from what an agent leaves."""
 
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         """What a check must leave as it is, by a name for people, with a hash.

@@ -39,6 +39,9 @@ _VALUES: Mapping[str, Any] = {
     "unformattedFiles": ["src/auth/rules.py"],
     "diff": "-x=1\n+x = 1",
     "missingFiles": ["docs/security.md"],
+    "uncommittedFiles": [
+        {"name": "src/auth/local.py", "message": "ignored by .gitignore:3 local.py"}
+    ],
     "conflictedFiles": ["src/auth/store.py"],
     "outsideFiles": ["setup.cfg"],
     "scope": ["src/auth/**"],

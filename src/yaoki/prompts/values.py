@@ -31,6 +31,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "todo-added": ("todos",),
     "syntax-error": ("syntaxErrors",),
     "no-change": ("exitCode",),
+    "not-committed": ("uncommittedFiles",),
     "test-weakened": ("weakenedTests",),
     "branch-not-pushed": ("branch",),
 }

@@ -97,6 +97,11 @@ class Commits:
         lines = self._git.run(*args).out.splitlines()
         return all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
 
+    def text_of(self, blob: str) -> str:
+        """A small object as text: the target of a link."""
+        found = self._git.contents(blob, FILE_BYTES_MAX)
+        return readable(os.fsdecode(found.content)) if found else ""
+
     def branch_ref(self, branch: str) -> str:
         """A person's name for a branch, as the ref it means."""
         ref = f"refs/heads/{branch}"

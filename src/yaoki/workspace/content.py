@@ -16,6 +16,7 @@ from pathlib import Path
 from yaoki.errors import GitFailed, WorkspaceError
 from yaoki.workspace.git import Git, Site, environment, invoke
 
+LINK = "120000"
 GITLINK = "160000"
 NESTING_MAX = 8
 BRING = (
@@ -39,6 +40,8 @@ class Change:
     now: str
     # The file it is now; empty when it is gone, or is no file.
     blob: str = ""
+    # The object that names the target of a link.
+    link: str = ""
 
     @property
     def gitlink(self) -> bool:
@@ -132,6 +135,14 @@ class Content:
             tree = self._git.text("write-tree", at=at)
             changes = self.between(base, tree)
         return Held(tree, changes)
+
+    def without(self, files: Path, index: Path, paths: Sequence[str], base: str) -> Held:
+        """The same content without these files, which stay where they are."""
+        at = Site(self._git.common_dir, files, index)
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        self._git.run("update-index", "--force-remove", "-z", "--stdin", at=at, given=given)
+        tree = self._git.text("write-tree", at=at)
+        return Held(tree, self.between(base, tree))
 
     def _filled(self, at: Site, index: Path, start: str) -> bool:
         """From what is remembered; if that is of no use, it is not there any more."""
@@ -264,7 +275,14 @@ def parse_raw(out: bytes) -> tuple[Change, ...]:
     fields = out.split(b"\0")
     pairs = zip(fields[0::2], fields[1::2], strict=False)
     return tuple(
-        Change(status, os.fsdecode(path), was[1:], now, blob if now.startswith("100") else "")
+        Change(
+            status,
+            os.fsdecode(path),
+            was[1:],
+            now,
+            blob if now.startswith("100") else "",
+            blob if now == LINK else "",
+        )
         for head, path in pairs
         if len(words := head.decode("ascii").split()) == 5
         for was, now, _, blob, status in [words]

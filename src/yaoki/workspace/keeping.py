@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yaoki.core.model import Run, Task
+from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
-from yaoki.workspace.commits import Commits
+from yaoki.workspace.commits import Commits, signed
 from yaoki.workspace.content import Content, Held, readable
+from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.refs import (
     SNAPSHOTS,
     WORK,
@@ -26,6 +28,8 @@ from yaoki.workspace.worktree import Worktree
 from yaoki.workspace.worktrees import Worktrees
 
 LABELS_MAX = 1000
+# Labels of what is saved beside an attempt's work.
+OUTSIDE, IGNORED = "outside", "ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,15 @@ class Keeping:
     """Keeps work, lists what is kept, gives it back."""
 
     def __init__(
-        self, refs: Refs, commits: Commits, content: Content, worktrees: Worktrees
+        self,
+        refs: Refs,
+        commits: Commits,
+        content: Content,
+        worktrees: Worktrees,
+        ignored: IgnoredFileStore,
     ) -> None:
         self._refs, self._commits = refs, commits
-        self._content, self._worktrees = content, worktrees
+        self._content, self._worktrees, self._ignored = content, worktrees, ignored
 
     def keep(self, run: Run, task: Task) -> Kept:
         """Commit all of it on the task's branch and under the attempt's own ref."""
@@ -68,13 +77,24 @@ class Keeping:
         ground = self._ground(found, task, task.work.base or run.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
+            left_out = self._left_out(task, held)
+            if left_out:
+                self._save(task, self._commit(task, held.tree, ground), OUTSIDE)
+                held = self._content.without(found.path, index, left_out, ground.base.sha)
             head = self._commit(task, held.tree, ground)
             self._store(task, found, head, ground)
             if found.there:
                 self._worktrees.agree(found, index)
         changed = tuple(readable(change.path) for change in held.changes)
         warnings = self._keep_links(task, found, held)
-        return Kept(head, held.tree, changed, warnings, gone=not found.there)
+        strays = tuple(readable(path) for path in left_out)
+        return Kept(head, held.tree, changed, warnings, gone=not found.there, left_out=strays)
+
+    @staticmethod
+    def _left_out(task: Task, held: Held) -> tuple[str, ...]:
+        """New files outside the scope; a person's own count as they are."""
+        added = [change.path for change in held.changes if change.status == "A"]
+        return () if task.take_over else outside(added, task.spec.scope)
 
     def _keep_links(self, task: Task, found: Worktree, held: Held) -> tuple[str, ...]:
         """Commits in submodules that nobody else has go with the worktree unless we keep them;
@@ -100,6 +120,22 @@ class Keeping:
             known.insert(0, self.whole(task, found, submodules=True))
         for commit in dict.fromkeys(known):
             self._save(task, commit, why)
+        if found.usable:
+            self._save_ignored(task, found)
+
+    def _save_ignored(self, task: Task, found: Worktree) -> None:
+        """What git ignores is in none of these commits, and goes with the worktree."""
+        files = self._ignored.left(found, task.spec.discard)
+        head = self._refs.commits(found.head)[0]
+        if not files or head is None:
+            return
+        with self._content.index("ignored") as index:
+            index.unlink(missing_ok=True)
+            tree = self._ignored.tree(found, files, head.sha, index)
+        listing = self._ignored.listing(found, files)
+        words = f"{task.spec.name}: ignored files\n\n{listing}"
+        message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
+        self._save(task, self._commits.make(tree, [head.sha], message), IGNORED)
 
     def _landed(self, task: Task, found: Worktree) -> bool:
         """Does it hold what was landed and nothing else?  We put it there ourselves."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yaoki.core.model import Run, Task
@@ -9,7 +11,7 @@ from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.ports import Candidate, Riders
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
-from yaoki.workspace.content import Content, readable
+from yaoki.workspace.content import LINK, Change, Content, readable
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, task_ref
 from yaoki.workspace.train import Train
@@ -109,7 +111,17 @@ class Landing:
             deleted=deleted,
             tracked=self._content.count(onto.tree) if deleted else 0,
             markers=self._commits.marked(onto.sha, commit, changes) if changes else (),
+            links_out=tuple(self._links_out(changes)),
         )
+
+    def _links_out(self, changes: Sequence[Change]) -> Iterator[str]:
+        """Links that this work made or changed and whose target no clone would have."""
+        for change in changes:
+            if change.now == LINK:
+                target = self._commits.text_of(change.link)
+                place = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
+                if target.startswith("/") or place.split("/")[0] == "..":
+                    yield f"{readable(change.path)} -> {target}"
 
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`, or not at all; say where it is then."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
+from yaoki.ports import Uncommitted
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git
-from yaoki.workspace.worktree import Worktree, delete
+from yaoki.workspace.worktree import Worktree
 
 # `--directory` names a folder once, empty or not; what is in it we look up ourselves.
 OTHERS = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
@@ -46,6 +47,7 @@ SOURCES = frozenset(
     }
 )
 LOOKED_AT_MAX = 20_000
+UNCOMMITTED_MAX = 300
 
 
 class Leavings:
@@ -65,14 +67,22 @@ class Leavings:
         some = islice(paths, LOOKED_AT_MAX)
         return tuple(sorted(readable(p) for p in some if _written(found.path / p) >= since))
 
-    def remove(self, found: Worktree, names: Collection[str]) -> None:
-        """The deepest first; a folder that holds something else stays."""
-        for name in sorted(names, key=len, reverse=True):
-            path = found.path / name
-            if path.is_symlink() or not path.is_dir():
-                delete(path)
-            elif not any(path.iterdir()):
-                path.rmdir()
+    def uncommitted(self, found: Worktree, since: float) -> tuple[Uncommitted, ...]:
+        """Ignored files that were written since then, with their rules; caches come last."""
+        named = self._git.names(*OTHERS, "--ignored", at=found.site)
+        paths = (path for name in named for path in _below(found.path, name.rstrip("/")))
+        some = islice((p for p in paths if _is_file(found.path / p)), LOOKED_AT_MAX)
+        written = [p for p in some if _written(found.path / p) >= since]
+        written.sort(key=lambda p: (bool(CACHES.intersection(p.split("/"))), p))
+        return self._with_rules(found, written[:UNCOMMITTED_MAX])
+
+    def _with_rules(self, found: Worktree, paths: Sequence[str]) -> tuple[Uncommitted, ...]:
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        asked = ("check-ignore", "--verbose", "-z", "--stdin")
+        out = self._git.run(*asked, at=found.site, given=given, ok=(0, 1)).out if paths else b""
+        fields = [readable(os.fsdecode(field)) for field in out.split(b"\0")]
+        rows = zip(*(fields[at::4] for at in range(4)), strict=False)
+        return tuple(Uncommitted(path, f"{file}:{line} {rule}") for file, line, rule, path in rows)
 
     def marks(self, found: Worktree, *, strict: bool) -> dict[str, str]:
         link = found.path / ".git"
@@ -105,6 +115,10 @@ def _is_source(path: str) -> bool:
 
 def _made(names: Sequence[str]) -> bool:
     return any(name in MADE or name.startswith(".") for name in names)
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or path.is_file()
 
 
 def _written(file: Path) -> float:

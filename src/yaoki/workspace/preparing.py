@@ -11,6 +11,7 @@ from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content
 from yaoki.workspace.git import Git
+from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.include import copy_included
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Refs, task_ref
@@ -36,13 +37,14 @@ class Preparing:
         keeping: Keeping,
         branch: RunBranch,
         sharing: Alone | Sharing,
+        ignored: IgnoredFileStore,
         *,
         include: bool,
     ) -> None:
         self._git, self._repository, self._include = git, repository, include
         self._refs, self._commits, self._content = refs, commits, content
         self._worktrees, self._spares, self._keeping = worktrees, spares, keeping
-        self._branch, self._sharing = branch, sharing
+        self._branch, self._sharing, self._ignored = branch, sharing, ignored
 
     def prepare(self, run: Run, task: Task) -> Place:
         found, head = self._found(task)
@@ -81,8 +83,8 @@ class Preparing:
             raise self._in_another_folder(task) or failed from None
         if made.admin:
             self._content.remember(task.id, made.admin / "index", commit)
-        if self._include:
-            copy_included(self._git, self._repository, made.path)
+        if self._include and copy_included(self._git, self._repository, made.path):
+            self._ignored.mark_prepared(made)
         return made
 
     def _in_another_folder(self, task: Task) -> GitFailed | None:
@@ -143,3 +145,4 @@ class Preparing:
         self._keeping.secure(task, why)
         self._worktrees.remove(task.id)
         self._content.forget(task.id)
+        self._ignored.forget(task.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,7 +13,16 @@ from uuid import uuid4
 
 from yaoki.core.change import Change
 from yaoki.core.model import Run, Task
-from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, SavedWork
+from yaoki.ports import (
+    Candidate,
+    Kept,
+    LandedStep,
+    Merged,
+    Place,
+    Riders,
+    SavedWork,
+    Uncommitted,
+)
 from yaoki.system import birth
 from yaoki.workspace.archiving import Archiving
 from yaoki.workspace.branch import RunBranch
@@ -22,6 +32,7 @@ from yaoki.workspace.content import Content, readable
 from yaoki.workspace.git import Git
 from yaoki.workspace.guards import checkout, guards
 from yaoki.workspace.history import History
+from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
@@ -40,6 +51,7 @@ from yaoki.workspace.worktrees import Worktrees
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
 PACK_EVERY = 100
+SAVED_BYTES = 64 << 20
 
 
 class GitWorkspace:
@@ -53,6 +65,7 @@ class GitWorkspace:
         include: bool = True,
         remote: str = "",
         ahead_from_files: int = 0,
+        saved_bytes: int = SAVED_BYTES,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.repository = open_repository(repo)
@@ -67,7 +80,11 @@ class GitWorkspace:
         )
         self._spares = Spares(self._worktrees, self.root, ahead_from_files)
         rest = (self._commits, self._content, self._worktrees)
-        self._keeping = Keeping(self._refs, *rest)
+        self._leavings = Leavings(self._git)
+        self._ignored = IgnoredFileStore(
+            self._git, self._leavings, self.root / ".prepared", saved_bytes
+        )
+        self._keeping = Keeping(self._refs, *rest, self._ignored)
         lines = self._sharing.lines
         self._branch = RunBranch(self._git, lines)
         self._preparing = Preparing(
@@ -79,6 +96,7 @@ class GitWorkspace:
             self._keeping,
             self._branch,
             self._sharing,
+            self._ignored,
             include=include,
         )
         self._train = Train(lines, self._branch, warn)
@@ -87,7 +105,6 @@ class GitWorkspace:
         self._merging = Merging(self._sharing.branches, self._commits, self._branch)
         self._lines = Lines(lines, self._branch, self._commits)
         self._history = History(self._git, lines, self._commits)
-        self._leavings = Leavings(self._git)
         self._released = 0
 
     # -------------------------------------------------------------- the run branch
@@ -241,6 +258,27 @@ class GitWorkspace:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
         return self._leavings.hidden(found, since) if found.admin and found.there else ()
+
+    @told
+    def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
+        """Ignored files that were written since that instant; none once it is all gone."""
+        found = self._worktrees.find(task.id)
+        return self._leavings.uncommitted(found, since) if found.usable else ()
+
+    @told
+    def bring_uncommitted(self, task: Task, names: Sequence[str], to: Path) -> None:
+        """Copy such files into another folder, never over one that is there."""
+        top = self._worktrees.need(task.id).path
+        for name in names:
+            target = to / name
+            if not os.path.lexists(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(top / name, target, follow_symlinks=False)
+
+    @told
+    def mark_prepared(self, task: Task) -> None:
+        """Note the ignored files that set-up made."""
+        self._ignored.mark_prepared(self._worktrees.need(task.id))
 
     @told
     def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:

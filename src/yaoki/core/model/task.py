@@ -103,6 +103,7 @@ class Work:
     started: bool = False
     changed: int = 0
     refused: int = 0
+    left_out: tuple[str, ...] = ()
     exit: AgentExit | None = None
 
 

@@ -25,9 +25,12 @@ CHECK_ENTRY_POINTS = "yaoki.checks"
 
 # What must hold of any change, whatever the plan checks; a person may waive each by its name.
 GIT_CONFIG = "git-config"
+# A task that changed nothing although its checks pass: a person may accept it as done.
+NO_CHANGE = "no-change"
 BUILT_IN = (
     GIT_CONFIG,
-    *("scope", "mass-deletion", "conflict-markers", "test-integrity"),
+    NO_CHANGE,
+    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links"),
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )
 

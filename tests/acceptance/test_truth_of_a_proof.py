@@ -1,0 +1,176 @@
+"""What is proven is the commit: nothing beside it helps, nothing beside it is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Place
+
+pytestmark = pytest.mark.acceptance
+ONCE = {"retry": {"max_retries": 0}}
+
+
+def a_plan(act: str, checks: dict[str, Any], **task: Any) -> dict[str, Any]:
+    """One task whose agent is a line of shell."""
+    return {
+        "goal": "Truth",
+        "agents": {"m": {"command": ["sh", "-c", act], "prompt": "argument"}},
+        "agent": "m",
+        "checks": checks,
+        "tasks": [{"id": "core", "goal": "Do it.", **task}],
+    }
+
+
+@pytest.mark.spec("16.1", "16.2", "0.1", "0.2")
+def test_an_ignored_file_proves_nothing_is_named_and_can_be_recovered(place: Place) -> None:
+    """The agent ignores its own work: the check passed in its worktree, then it was deleted."""
+    act = "mkdir -p app; echo core.py > app/.gitignore; echo 'x = 42' > app/core.py"
+    check = {"run": ["python3", "-c", "from app.core import x; assert x == 42"]}
+
+    ran = place.yaoki("run", place.plan(a_plan(act, {"works": check}, **ONCE)))
+
+    assert ran.code == 4
+    task = place.task("core")
+    assert task["state"] == "ESCALATED"
+    assert "app/core.py (ignored by app/.gitignore:1 core.py)" in task["question"]
+    place.yaoki("answer", "core", "abort")
+    place.yaoki("resume")
+    ref = next(
+        line.split()[0]
+        for line in place.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").splitlines()
+        if line.endswith("-ignored")
+    )
+    assert place.git("show", f"{ref}:app/core.py") == "x = 42"
+
+
+@pytest.mark.spec("16.1")
+@pytest.mark.parametrize(
+    "act",
+    [
+        "echo 1 > $HOME/mark-of-the-agent",
+        "echo 1 > ${TMPDIR:-/tmp}/mark-of-the-agent",
+    ],
+)
+def test_a_file_in_a_home_or_temporary_folder_proves_nothing(place: Place, act: str) -> None:
+    place.env |= {"HOME": str(place.folder / "own"), "TMPDIR": str(place.folder / "tmp")}
+    for name in ("own", "tmp"):
+        (place.folder / name).mkdir()
+    look = "test -f $HOME/mark-of-the-agent || test -f ${TMPDIR:-/tmp}/mark-of-the-agent"
+
+    ran = place.yaoki(
+        "run", place.plan(a_plan(f"echo x > x; {act}", {"c": {"shell": look}}, **ONCE))
+    )
+
+    assert ran.code == 4
+    assert list(place.folder.glob("*/mark-of-the-agent")), "the agent did leave its mark"
+
+
+@pytest.mark.spec("16.1")
+def test_checks_know_nothing_of_yaoki_and_each_starts_from_the_commit(place: Place) -> None:
+    clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
+    checks = {"first": {"shell": f"{clean} && touch left"}, "second": {"shell": clean}}
+    place.env.pop("YAOKI_TEST_MARK", None)
+
+    ran = place.yaoki("run", place.plan(a_plan("echo x > x", checks)))
+
+    assert ran.code == 0, ran.out
+
+
+@pytest.mark.spec("3.5")
+def test_an_idle_agent_on_a_green_base_is_asked_once_then_a_person_is(place: Place) -> None:
+    checks = {"green": {"shell": "grep -q hello README"}}
+    act = 'echo "$1" >> ../prompts-of-core; echo "Added mul(), all tests pass."'
+    plan = a_plan(act, checks)
+    plan["agents"]["m"]["command"].append("agent")
+
+    ran = place.yaoki("run", place.plan(plan))
+
+    assert ran.code == 4
+    task = place.task("core")
+    assert (task["state"], task["reason"], task["attempt"]) == ("ESCALATED", "NEEDS_HUMAN", 2)
+    assert "nothing was changed" in task["question"]
+    assert "Added mul(), all tests pass." in task["question"]
+    accepted = place.yaoki("answer", "core", "waive", "--check", "no-change")
+    assert accepted.code == 0, accepted.err
+    assert place.yaoki("resume").code == 0
+    assert place.task("core")["state"] == "DONE"
+
+
+@pytest.mark.spec("3.5")
+def test_a_task_that_may_change_nothing_is_done_when_its_checks_pass(place: Place) -> None:
+    checks = {"green": {"shell": "grep -q hello README"}}
+
+    ran = place.yaoki("run", place.plan(a_plan("echo nothing", checks, may_change_nothing=True)))
+
+    assert ran.code == 0
+    assert place.task("core")["state"] == "DONE"
+
+
+@pytest.mark.spec("16.3")
+def test_new_files_outside_the_scope_are_left_out_saved_and_named(place: Place) -> None:
+    act = "mkdir -p src; echo 1 > src/a.txt; echo notes > NOTES.md"
+    checks = {"there": {"shell": "test -f src/a.txt && test ! -e NOTES.md"}}
+
+    ran = place.yaoki("run", place.plan(a_plan(act, checks, scope=["src/**"])))
+
+    assert ran.code == 0, ran.out
+    branch = place.status()["run_branch"]
+    assert place.git("ls-tree", "-r", "--name-only", branch).split() == [
+        "README",
+        "src/a.txt",
+        "yaoki.toml",
+    ]
+    assert "NOTES.md" in ran.out
+    saved = place.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
+    ref = next(name for name in saved if name.endswith("-outside"))
+    assert place.git("show", f"{ref}:NOTES.md") == "notes"
+
+
+@pytest.mark.spec("16.1")
+def test_a_link_that_leaves_the_repository_is_sent_back(place: Place) -> None:
+    outside = place.folder / "outside.txt"
+    outside.write_text("good\n")
+
+    ran = place.yaoki(
+        "run",
+        place.plan(a_plan(f"ln -s {outside} a.txt", {"c": {"shell": "grep good a.txt"}}, **ONCE)),
+    )
+
+    assert ran.code == 4
+    assert "leads out of the repository" in place.task("core")["question"] or (
+        "lead out of the repository" in place.task("core")["question"]
+    )
+
+
+@pytest.mark.spec("16.1", "3.1")
+def test_set_up_runs_once_per_room_and_again_only_when_its_inputs_change(place: Place) -> None:
+    (place.repo / ".gitignore").write_text("lib/\n")
+    (place.repo / "package.json").write_text("{}\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "a set-up")
+    log = place.folder / "set-ups"
+    setup = [["sh", "-c", f"mkdir -p lib; cp package.json lib/made; pwd >> {log}"]]
+    tasks = [
+        {"id": "a", "goal": "Do it.", "checks": ["a", "lib"]},
+        {"id": "b", "goal": "Do it.", "checks": ["b", "lib"], "needs": ["a"]},
+        {"id": "c", "goal": "Do it.", "checks": ["changed", "lib"], "needs": ["b"]},
+    ]
+    act = (
+        'case "$YAOKI_TASK_NAME" in '
+        'c) echo \'{"new": 1}\' > package.json;; *) echo 1 > "$YAOKI_TASK_NAME.txt";; esac'
+    )
+    checks = {
+        "a": {"shell": "test -f a.txt"},
+        "b": {"shell": "test -f b.txt"},
+        "changed": {"shell": "grep new package.json"},
+        "lib": {"shell": "cmp package.json lib/made"},
+    }
+    plan = {**a_plan(act, checks), "tasks": tasks, "setup": setup}
+
+    ran = place.yaoki("run", place.plan(plan))
+
+    assert ran.code == 0, ran.out
+    rooms = [line for line in log.read_text().splitlines() if "/rooms/" in line]
+    assert len(rooms) == 2, "once for the base's inputs, once for the changed ones"
