@@ -174,3 +174,104 @@ def test_set_up_runs_once_per_room_and_again_only_when_its_inputs_change(place: 
     assert ran.code == 0, ran.out
     rooms = [line for line in log.read_text().splitlines() if "/rooms/" in line]
     assert len(rooms) == 2, "once for the base's inputs, once for the changed ones"
+
+
+def two_tasks(first: str, second: str, **more: Any) -> dict[str, Any]:
+    """Two tasks, each proven by its own check alone; the second is begun after the first."""
+    act = f'case "$YAOKI_TASK_NAME" in one) {first};; *) {second};; esac'
+    checks = {
+        "one": {"shell": "python3 -c 'from m import f; assert f() == 1'"},
+        "two": {"shell": "python3 -c 'import use'"},
+    }
+    tasks = [
+        {"id": "one", "goal": "Do it.", "checks": ["one"], **ONCE},
+        {"id": "two", "goal": "Do it.", "checks": ["two"], "needs": ["one"], **ONCE},
+    ]
+    return {**a_plan(act, checks), "tasks": tasks, **more}
+
+
+F = "echo 'def f(): return 1' > m.py"
+
+
+@pytest.mark.spec("16.14", "0.1")
+def test_a_later_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -> None:
+    plan = two_tasks(F, "echo 'def f(): return 2' > m.py; echo 'import m' > use.py")
+
+    ran = place.yaoki("run", place.plan(plan))
+
+    assert ran.code == 4, ran.out
+    states = {task["name"]: task["state"] for task in place.status()["tasks"]}
+    assert states["one"] == "DONE"
+    assert states["two"] != "DONE"
+    place.git("checkout", "-q", "--detach", place.status()["run_branch"])
+    assert "return 1" in (place.repo / "m.py").read_text()
+
+
+@pytest.mark.spec("16.14")
+def test_landings_that_keep_each_other_are_proven_together_at_the_end(place: Place) -> None:
+    ran = place.yaoki("run", place.plan(two_tasks(F, "echo 'import m' > use.py")))
+
+    assert ran.code == 0, ran.out
+    last = place.status()["tasks"][-1]
+    assert (last["name"], last["state"]) == ("done_when", "DONE")
+
+
+@pytest.mark.spec("16.6", "9.6")
+def test_a_merge_onto_a_base_that_moved_is_proven_first(place: Place) -> None:
+    """The base renames what the run's work uses: both are green, together they are not."""
+    (place.repo / "m.py").write_text("def f(): return 1\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "f")
+    check = {"works": {"run": ["python3", "use.py"]}}
+    act = "echo 'from m import f' > use.py"
+    ran = place.yaoki("run", place.plan(a_plan(act, check) | {"done_when": ["works"]}))
+    assert ran.code == 0, ran.out
+    (place.repo / "m.py").write_text("def g(): return 1\n")
+    place.git(*WHO, "commit", "-qam", "rename f")
+    before = place.git("rev-parse", "main")
+    place.git("checkout", "-q", "--detach")
+
+    merged = place.yaoki("merge")
+
+    assert merged.code == 6, merged.out
+    assert "check works" in merged.err
+    assert place.git("rev-parse", "main") == before
+    forced = place.yaoki("merge", "--unproven")
+    assert forced.code == 0
+    assert "unproven" in place.yaoki("report").out
+
+
+@pytest.mark.spec("16.6", "9.6")
+def test_an_undo_that_breaks_the_rest_is_refused_with_what_breaks(place: Place) -> None:
+    plan = two_tasks(F, "echo 'import m' > use.py")
+    plan["tasks"][1].pop("needs")
+    plan["checks"]["two"] = {"shell": "python3 -c 'import use, m'"}
+    act = f'case "$YAOKI_TASK_NAME" in one) {F};; *) sleep 1; echo "import m" > use.py;; esac'
+    plan["agents"]["m"]["command"] = ["sh", "-c", act]
+    plan["tasks"][1]["checks"] = ["two"]
+    plan["tasks"][1]["retry"] = {"max_retries": 3}
+    ran = place.yaoki("run", place.plan(plan))
+    assert ran.code == 0, ran.out
+    branch = place.status()["run_branch"]
+    before = place.git("rev-parse", branch)
+
+    undone = place.yaoki("undo", "one")
+
+    assert undone.code == 6, undone.out
+    assert "check two" in undone.err
+    assert place.git("rev-parse", branch) == before
+    assert {task["state"] for task in place.status()["tasks"]} == {"DONE"}
+
+
+@pytest.mark.spec("16.6", "3.5")
+def test_a_done_task_can_be_undone_and_tried_again_though_it_changed_nothing(place: Place) -> None:
+    checks = {"green": {"shell": "grep -q hello README"}}
+    act = "test -e ../again && echo x > x.txt; touch ../again"
+    assert place.yaoki("run", place.plan(a_plan(act, checks, may_change_nothing=True))).code == 0
+
+    again = place.yaoki("retry", "core", "Do the work this time.")
+
+    assert again.code == 0, again.err
+    assert place.yaoki("resume").code == 0
+    branch = place.status()["run_branch"]
+    assert "x.txt" in place.git("ls-tree", "--name-only", branch)

@@ -42,6 +42,10 @@ def git(folder: Path, *args: str, code: int = 0) -> str:
     return os.fsdecode(done.stdout).strip("\n")
 
 
+def approved(*_: object) -> None:
+    """Nobody refuses a merge or an undo here: its proof is the engine's business."""
+
+
 def write(folder: Path, **files: str) -> None:
     """`write(folder, a__py="x")` writes `a.py`."""
     for name, text in files.items():

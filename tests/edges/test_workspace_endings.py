@@ -12,6 +12,7 @@ from tests.edges.repositories import (
     World,
     a_repository,
     a_world,
+    approved,
     commit,
     git,
     landed,
@@ -49,7 +50,7 @@ def on_main(world: World, **files: str) -> str:
 
 @pytest.mark.spec("9.6")
 def test_a_base_that_stood_still_is_fast_forwarded(away: World) -> None:
-    merged = away.workspace.merge(away.run)
+    merged = away.workspace.merge(away.run, approve=approved)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
     assert away.refs()["refs/heads/main"] == merged.commit == away.workspace.head(away.run)
@@ -59,7 +60,7 @@ def test_a_base_that_stood_still_is_fast_forwarded(away: World) -> None:
 def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
     meanwhile = on_main(away, other="o")
 
-    merged = away.workspace.merge(away.run)
+    merged = away.workspace.merge(away.run, approve=approved)
 
     assert merged.how == "merge"
     assert git(away.repo, "rev-parse", "main^1", "main^2").split() == [
@@ -76,7 +77,9 @@ def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
 def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
     on_main(away, other="o")
 
-    away.workspace.merge(away.run, message="Better sign-up\n\nWith all its reasons.")
+    away.workspace.merge(
+        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approved
+    )
 
     text = git(away.repo, "log", "-1", "--format=%B", "main").strip()
     assert text == "Better sign-up\n\nWith all its reasons.\n\nYaoki-Run: ab12cd34"
@@ -85,9 +88,9 @@ def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
 @pytest.mark.spec("9.6", "0.3")
 def test_merging_twice_is_merging_once(away: World) -> None:
     on_main(away, other="o")
-    first = away.workspace.merge(away.run)
+    first = away.workspace.merge(away.run, approve=approved)
 
-    again = away.workspace.merge(away.run)
+    again = away.workspace.merge(away.run, approve=approved)
 
     assert (again.how, again.commit) == ("already", first.commit)
 
@@ -97,7 +100,7 @@ def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> No
     meanwhile = on_main(away, a__txt="M\na2\na3\n")
 
     with pytest.raises(NotNow, match=r"do not merge: a\.txt") as refused:
-        away.workspace.merge(away.run)
+        away.workspace.merge(away.run, approve=approved)
 
     assert "git merge yaoki/ab12cd34" in refused.value.hint
     assert away.refs()["refs/heads/main"] == meanwhile
@@ -109,12 +112,12 @@ def test_a_base_somebody_has_checked_out_is_not_moved(away: World) -> None:
     before = user_state(away.repo)
 
     with pytest.raises(NotNow, match="main is checked out at") as refused:
-        away.workspace.merge(away.run)
+        away.workspace.merge(away.run, approve=approved)
 
     assert refused.value.hint == "run there: git merge --ff-only yaoki/ab12cd34"
     assert user_state(away.repo) == before
     git(away.repo, *refused.value.hint.removeprefix("run there: git ").split())
-    assert away.workspace.merge(away.run).how == "already"
+    assert away.workspace.merge(away.run, approve=approved).how == "already"
 
 
 @pytest.mark.spec("9.6", "0.2")
@@ -127,14 +130,14 @@ def test_a_base_in_the_middle_of_a_rebase_is_not_moved(away: World) -> None:
     git(away.repo, "rebase", "-q", "upstream", code=1)
 
     with pytest.raises(NotNow, match="main is checked out at"):
-        away.workspace.merge(away.run)
+        away.workspace.merge(away.run, approve=approved)
 
 
 @pytest.mark.spec("9.6", "0.2")
 def test_only_who_says_so_moves_a_ref_under_a_checkout(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
 
-    merged = away.workspace.merge(away.run, force_ref=True)
+    merged = away.workspace.merge(away.run, force_ref=True, approve=approved)
 
     assert merged.commit == away.refs()["refs/heads/main"]
     assert not (away.repo / "new").exists()
@@ -145,15 +148,15 @@ def test_a_run_can_be_merged_into_another_branch_new_or_old(away: World) -> None
     git(away.repo, "checkout", "-q", "main")
     git(away.repo, "branch", "release")
 
-    made = away.workspace.merge(away.run, into="result")
-    moved = away.workspace.merge(away.run, into="release")
+    made = away.workspace.merge(away.run, into="result", approve=approved)
+    moved = away.workspace.merge(away.run, into="release", approve=approved)
 
     assert (made.how, moved.how) == ("created", "fast-forward")
     assert away.refs()["refs/heads/result"] == away.refs()["refs/heads/release"] == made.commit
     for wrong in ("-x", "a..b", "", "a b"):
         if wrong:
             with pytest.raises(NotNow, match="cannot be the name of a branch"):
-                away.workspace.merge(away.run, into=wrong)
+                away.workspace.merge(away.run, into=wrong, approve=approved)
 
 
 @pytest.mark.spec("9.6")
@@ -161,7 +164,7 @@ def test_undo_takes_back_exactly_one_task(world: World) -> None:
     first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
     second = landed(world, world.task(2), lambda at: write(at, two="2"))
 
-    head = world.workspace.undo(world.run, first.landed, first.id)
+    head = world.workspace.undo(world.run, first.landed, first.id, approve=approved)
 
     assert world.workspace.head(world.run) == head
     assert git(world.repo, "rev-parse", f"{head}^") == second.landed
@@ -174,10 +177,10 @@ def test_undo_takes_back_exactly_one_task(world: World) -> None:
 @pytest.mark.spec("9.6", "0.3")
 def test_undoing_twice_is_undoing_once(world: World) -> None:
     done = landed(world, world.task(1), lambda at: write(at, one="1"))
-    head = world.workspace.undo(world.run, done.landed, done.id)
+    head = world.workspace.undo(world.run, done.landed, done.id, approve=approved)
     later = landed(world, world.task(2), lambda at: write(at, two="2"))
 
-    assert world.workspace.undo(world.run, done.landed, done.id) == later.landed
+    assert world.workspace.undo(world.run, done.landed, done.id, approve=approved) == later.landed
     assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
     assert head != later.landed
 
@@ -188,7 +191,7 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
     second = landed(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
-        world.workspace.undo(world.run, first.landed, first.id)
+        world.workspace.undo(world.run, first.landed, first.id, approve=approved)
 
     assert world.workspace.head(world.run) == second.landed
 
@@ -198,9 +201,9 @@ def test_undo_of_what_never_landed_is_refused(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(NotNow, match="does not hold ab12cd34-1"):
-        world.workspace.undo(world.run, done.work.head, done.id)
+        world.workspace.undo(world.run, done.work.head, done.id, approve=approved)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.undo(world.run, "0" * 40, done.id)
+        world.workspace.undo(world.run, "0" * 40, done.id, approve=approved)
 
 
 @pytest.mark.spec("9.6", "0.2")
@@ -209,7 +212,7 @@ def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.undo(world.run, done.landed, done.id)
+        world.workspace.undo(world.run, done.landed, done.id, approve=approved)
 
 
 # ------------------------------------------------------------------ snapshots

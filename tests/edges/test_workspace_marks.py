@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.repositories import World, a_world, commit, git, landed, started, worked, write
+from tests.edges.repositories import (
+    World,
+    a_world,
+    approved,
+    commit,
+    git,
+    landed,
+    started,
+    worked,
+    write,
+)
 from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.workspace import GitWorkspace
 
@@ -45,7 +55,7 @@ def test_the_mark_follows_what_yaoki_does_to_the_run_branch(tmp_path: Path) -> N
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     after_landing = both(world)
 
-    head = world.workspace.undo(world.run, done.landed, done.id)
+    head = world.workspace.undo(world.run, done.landed, done.id, approve=approved)
 
     assert opened == {world.run.base}
     assert after_landing == {done.landed}
@@ -73,7 +83,7 @@ def test_a_deleted_run_branch_is_never_made_anew(world: World) -> None:
 
 @pytest.mark.spec("0.2")
 def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
-    merged = world.workspace.merge(world.run)
+    merged = world.workspace.merge(world.run, approve=approved)
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
     assert world.workspace.intact(replace(world.run, merged=merged.commit)) == ""
@@ -84,7 +94,7 @@ def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None
     """Made by an older yaoki, or killed between the two."""
     git(world.repo, "update-ref", "-d", MARK)
 
-    merged = world.workspace.merge(world.run, into="result")
+    merged = world.workspace.merge(world.run, into="result", approve=approved)
     world.workspace.open_run(world.run)
 
     assert merged.commit == world.workspace.head(world.run)
@@ -119,7 +129,7 @@ def test_commits_that_yaoki_did_not_land_are_not_merged_as_proven(world: World) 
     before = world.refs()
 
     with pytest.raises(NotNow) as refused:
-        world.workspace.merge(world.run)
+        world.workspace.merge(world.run, approve=approved)
 
     assert refused.value.sentence == (
         "yaoki/ab12cd34 holds commits that yaoki did not land: 2 commits, first 'by hand: one'"
@@ -136,7 +146,7 @@ def test_who_merged_foreign_commits_by_hand_is_told_that_it_is_done(world: World
     git(world.repo, "checkout", "-q", "main")
     git(world.repo, "merge", "-q", world.run.branch)
 
-    assert world.workspace.merge(world.run).how == "already"
+    assert world.workspace.merge(world.run, approve=approved).how == "already"
 
 
 @pytest.mark.spec("0.2", "9.6")
@@ -145,7 +155,7 @@ def test_a_run_branch_set_back_is_not_merged_as_the_whole_run(world: World) -> N
     git(world.repo, "branch", "-q", "-f", world.run.branch, f"{mark}~1")
 
     with pytest.raises(NotNow) as refused:
-        world.workspace.merge(world.run, into="result")
+        world.workspace.merge(world.run, into="result", approve=approved)
 
     assert refused.value.sentence.startswith(
         "yaoki/ab12cd34 lacks commits that yaoki landed: 2 commits, first 'task1: attempt 1'"
@@ -162,7 +172,7 @@ def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> Non
 
     assert world.files(done.landed) >= {"one", "two"}
     assert both(world) == {done.landed}
-    assert world.workspace.merge(world.run).how == "fast-forward"
+    assert world.workspace.merge(world.run, approve=approved).how == "fast-forward"
 
 
 @pytest.mark.spec("0.2", "8.6")

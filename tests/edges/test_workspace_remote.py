@@ -16,6 +16,7 @@ from tests.edges.repositories import (
     World,
     a_repository,
     a_world,
+    approved,
     commit,
     git,
     landed,
@@ -498,7 +499,7 @@ def test_another_machine_undoes_what_one_landed_and_twice_is_once(two: Clones) -
     one, other = two.worlds
     task = landed(one, one.task(), adding("new"))
 
-    heads = [w.workspace.undo(w.run, task.landed, task.id) for w in (other, one)]
+    heads = [w.workspace.undo(w.run, task.landed, task.id, approve=approved) for w in (other, one)]
 
     assert heads[0] == heads[1] == two.head()
     assert "new" not in other.files(two.head())
@@ -512,12 +513,12 @@ def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones
     git(other.repo, "checkout", "-q", "main")
     before = user_state(other.repo)
 
-    merged = other.workspace.merge(other.run)
+    merged = other.workspace.merge(other.run, approve=approved)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
     assert two.there()["refs/heads/main"] == two.head() == merged.commit
     assert user_state(other.repo) == before
-    assert one.workspace.merge(one.run).how == "already"
+    assert one.workspace.merge(one.run, approve=approved).how == "already"
 
 
 @pytest.mark.spec("9.6")
@@ -527,7 +528,7 @@ def test_merging_meets_what_somebody_pushed_to_the_base_branch_meanwhile(two: Cl
     commit_of(other, "theirs")
     git(other.repo, "push", "-q", "origin", "main")
 
-    merged = one.workspace.merge(one.run)
+    merged = one.workspace.merge(one.run, approve=approved)
 
     assert merged.how == "merge"
     assert two.there()["refs/heads/main"] == merged.commit
@@ -544,7 +545,7 @@ def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> N
 
     assert "did not land" in one.workspace.intact(one.run)
     with pytest.raises(NotNow, match="did not land"):
-        one.workspace.merge(one.run)
+        one.workspace.merge(one.run, approve=approved)
 
 
 @pytest.mark.spec("0.2", "8.6", "13.1")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.edges.clones import Clones, carried, clones, land, opened
-from tests.edges.repositories import World, git, landed, started, worked, write
+from tests.edges.repositories import World, approved, git, landed, started, worked, write
 from yaoki.core.model import RunId
 from yaoki.ports import Kept
 
@@ -129,7 +129,7 @@ def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_pa
     task = landed(one, one.task(), lambda at: write(at, new="n"))
 
     Killer(one, tmp_path).after_push("undo", one.run, task.landed, task.id)
-    head = opened(one.repo, one.root).undo(one.run, task.landed, task.id)
+    head = opened(one.repo, one.root).undo(one.run, task.landed, task.id, approve=approved)
 
     assert head == two.head()
     assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]

@@ -14,6 +14,7 @@ from tests.edges.repositories import (
     World,
     a_repository,
     a_world,
+    approved,
     commit,
     conflicted,
     git,
@@ -27,6 +28,8 @@ from yaoki.errors import NotNow
 from yaoki.workspace.gitconfig import listed
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
+
+ONE = "ab12cd34-1"
 
 
 def a_dirty_repository(folder: Path) -> Path:
@@ -103,9 +106,12 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
         step("release three", lambda _: workspace.release(world.task(3))),
         step("saved", lambda _: workspace.saved()),
         step("recover", lambda _: workspace.recover(workspace.saved()[0].ref, "yaoki/look")),
-        step("undo", lambda _: workspace.undo(run, tasks["one"].landed, "ab12cd34-1")),
+        step(
+            "undo",
+            lambda _: workspace.undo(run, tasks["one"].landed, "ab12cd34-1", approve=approved),
+        ),
         step("merge", lambda _: refused_merge(world)),
-        step("merge into", lambda _: workspace.merge(run, into="yaoki/result")),
+        step("merge into", lambda _: workspace.merge(run, into="yaoki/result", approve=approved)),
         step("guards", lambda _: workspace.guards()),
         step("diff", lambda _: workspace.diff(run.base, workspace.head(run))),
     ]
@@ -113,7 +119,7 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
 
 def refused_merge(world: World) -> None:
     with pytest.raises(NotNow, match="never touches a checkout"):
-        world.workspace.merge(world.run)
+        world.workspace.merge(world.run, approve=approved)
 
 
 @pytest.mark.spec("0.2", "9.6", "9.5")

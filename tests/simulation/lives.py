@@ -157,7 +157,8 @@ class Life:
         )
         self.store: Any = TouchedStore(self.real, touch)
         self.workspace = DictWorkspace(self.world, touch)
-        self.closing = Closing(self.store, self.workspace, self.clock)
+        stages = self._stages(scene.home / "runs", adopt=adopt)
+        self.closing = Closing(self.store, self.workspace, self.clock, stages.prove)
         self.growth = Growth(self.store)
         self.sending = Sending(self.store, {"ear": Ear(self.world, touch)}, self.clock)
         self.control = Control(
@@ -166,11 +167,12 @@ class Life:
             self.clock,
             dead=self.another,
             new_id=lambda: str(RUN),
+            prove=stages.prove,
             settle=self.closing.rests,
         )
         self.worker = Worker(
             self.store,
-            self._stages(scene.home / "runs", adopt=adopt),
+            stages,
             Guard(self.store, self.workspace),
             self.clock,
             holder=holder,
@@ -194,7 +196,7 @@ class Life:
             NoCriteria(),
             lambda: Room(1 << 40, 1 << 40),
             PlanReading(self.real, 1 << 16),
-            lambda task_id: not self.real.task(task_id).unmovable,
+            self.real.task,
         )
 
     def another(self, holder: str) -> bool:

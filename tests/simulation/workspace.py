@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -103,7 +103,7 @@ class DictLines:
         self.touch("landed")
         return self.head(run)
 
-    def undo(self, run: Run, landed: str, task_id: str) -> str:
+    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
         """A commit that takes it back; twice is once."""
         self.touch("undo")
         world, head = self.world, self.head(run)
@@ -114,7 +114,9 @@ class DictLines:
         if clashes:
             raise NotNow(f"later work builds on {task_id}: {', '.join(clashes)}")
         if tree != world.tree(head):
-            world.refs[run.branch] = world.commit(tree, (head,), task=task_id, undo=landed)
+            made = world.commit(tree, (head,), task=task_id, undo=landed)
+            approve(made, head)
+            world.refs[run.branch] = made
         self.touch("undone")
         return self.head(run)
 
@@ -139,7 +141,14 @@ class DictLines:
     def way_back(self, run: Run, commit: str) -> str:
         raise AssertionError(f"nobody moves {run.branch}, to {commit} or elsewhere")
 
-    def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged:
+    def merge(
+        self,
+        run: Run,
+        *,
+        into: str = "",
+        force_ref: bool = False,
+        approve: Callable[[Merged], None],
+    ) -> Merged:
         raise AssertionError("nobody merges here")
 
 

@@ -64,6 +64,7 @@ class App(Gate):
             self.store.clock,
             dead=holder_dead,
             new_id=new_run_id,
+            prove=lambda *asked: self.stages.prove(*asked),
             settle=self.closing.rests,
             mask=lambda text: mask(text, known),
             archived=self._archived,

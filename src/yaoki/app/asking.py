@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.app.kept import left_nothing
 from yaoki.app.looking import look
+from yaoki.core.events import UndoDropped
 from yaoki.core.model import Choice, State, TaskId
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
@@ -51,11 +52,23 @@ def undo(app: App, task_id: TaskId, *, cascade: bool = False) -> Task:
     """Take landed work back; said plainly when later work stands in the way."""
     undone = app.control.undo(task_id, cascade=cascade)
     if undone.state is State.DONE and not undone.undo_wanted:
-        raise NotNow(
-            f"later work stands in the way of taking {undone.id} back",
-            hint=f"yaoki trace {undone.id}",
-        )
+        why = _refusal(app, undone)
+        raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
     return undone
+
+
+def _refusal(app: App, task: Task) -> str:
+    """Why an undo was dropped, as the journal has it."""
+    told = app.store.journal(run_id=task.run_id, task_id=task.id)
+    return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
+
+
+def retry_done(app: App, task_id: TaskId, words: str) -> Task:
+    """Take a landed task back and let it try again."""
+    undone = undo(app, task_id)
+    if undone.undo_wanted:
+        return undone
+    return answer(app, task_id, Choice.RETRY, words)
 
 
 def undone(task: Task) -> Document:

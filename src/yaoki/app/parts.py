@@ -81,7 +81,7 @@ class Parts(Ground):
             quality,
             lambda: Room(disk_free(self.home), memory_free()),
             PlanReading(self.store, limits.task_text_bytes),
-            lambda task_id: self.store.task(task_id).movable,
+            self.store.task,
             self.resources,
         )
 
@@ -109,6 +109,7 @@ class Parts(Ground):
             self.store,
             self.workspace,
             self.store.clock,
+            lambda *asked: self.stages.prove(*asked),
             timeout=timedelta(seconds=limits.deadline_s),
             hang=timedelta(seconds=limits.hang_s),
         )

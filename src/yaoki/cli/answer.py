@@ -70,11 +70,30 @@ def answer(
 @json_option
 @repo_option
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Let TASK try again with a fresh budget; WORDS go to its agent."""
+    """Let TASK try again with a fresh budget; WORDS go to its agent.
+
+    What a task that is done has landed is reverted first.
+    """
     with opened(repo) as app:
         refuse_agents(app)
         task_id = app.naming.task(task, run_name)
+        if app.store.task(task_id).state is State.DONE:
+            return _retry_done(app, task_id, " ".join(words), as_json=as_json)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
+
+
+def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
+    """Landed work is taken back first, and that is proven like a landing."""
+    from yaoki.app import asking
+
+    task = asking.retry_done(app, task_id, words)
+    told = asking.answered(app, task, Choice.RETRY)
+    if as_json:
+        document(told)
+        return 0
+    prose(f"{line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
+    next_command(told["next"])
+    return 0
 
 
 def _paused(app: App, name: str) -> bool:

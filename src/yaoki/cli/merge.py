@@ -31,14 +31,28 @@ HOW = {
 @click.option("--into", metavar="BRANCH", default="", help="Another branch than the base branch.")
 @click.option("--force-ref", is_flag=True, help="Move the branch even where it is checked out.")
 @click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
+@click.option("--unproven", is_flag=True, help="Run no check on the merge commit; recorded.")
 @json_option
 @repo_option
-def merge(run: str, into: str, force_ref: bool, partial: bool, as_json: bool, repo: Path) -> int:
-    """Move the base branch to the work of RUN; never with conflicts, never in a checkout."""
+def merge(
+    run: str,
+    into: str,
+    force_ref: bool,
+    partial: bool,
+    unproven: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Move the base branch to the work of RUN; never with conflicts, never in a checkout.
+
+    If the base has moved, the merge commit is proven first.
+    """
     with opened(repo) as app:
         refuse_agents(app)
         found = app.naming.run(run)
-        made = app.control.merge(found, into=into, force_ref=force_ref, partial=partial)
+        made = app.control.merge(
+            found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
+        )
         if as_json:
             told = {"branch": made.branch, "commit": made.commit, "how": made.how}
             document({"schema": SCHEMA, "run": found.id, **told})

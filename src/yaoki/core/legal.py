@@ -75,7 +75,9 @@ def legal(task: Task, event: Event) -> bool:
         case RecoveryStarted():
             return task.spec.kind is TaskKind.GROUP and task.state is State.WAITING
         case Replaced():
-            return task.held or task.state is State.ESCALATED
+            # A proof that is done is replaced once the branch has moved on.
+            proof = task.state is State.DONE and task.spec.kind is TaskKind.CHECK
+            return task.held or task.state is State.ESCALATED or proof
         case Planned(by=by):
             planning = task.spec.kind is TaskKind.PLAN and not task.state.final
             return planning and (bool(by) or (active and task.stage is Stage.LAND))

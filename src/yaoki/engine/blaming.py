@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,42 @@ class Blaming:
     """Asked by the verify stage when a proof or a group's own checks fail."""
 
     def __init__(
-        self, workspace: Workspace, rooms: CleanRooms, movable: Callable[[TaskId], bool]
+        self, workspace: Workspace, rooms: CleanRooms, find: Callable[[TaskId], Task]
     ) -> None:
-        self._workspace, self._rooms, self._movable = workspace, rooms, movable
+        self._workspace, self._rooms, self._find = workspace, rooms, find
 
     def find(self, line: Run, task: Task, verdict: Verdict, home: Path, hold: Hold) -> Blame | None:
         """The guilty landing, when the line's base was green and a landing can be named."""
         check = _failing(task, verdict)
-        steps = self._workspace.landings(line)
+        steps: Sequence[LandedStep] = self._workspace.landings(line)
         if check is None or not steps:
             return None
         with self._rooms.session(line, task, home, hold) as session:
             look = _Look(session, line, task, check, home, hold)
             try:
-                return None if look.red(line.base) else self._guilty(line, steps, look)
+                line, steps = self._since_green(line, steps, check, look)
+                return self._guilty(line, steps, look) if steps else None
             except Unsteady:
                 return None
+
+    def _since_green(
+        self, line: Run, steps: Sequence[LandedStep], check: CheckSpec, look: _Look
+    ) -> tuple[Run, Sequence[LandedStep]]:
+        """The landings since the check was last known to pass; none when it never did.
+
+        A task's own check is red at the run's base: it passed when that task landed.
+        """
+        if not look.red(line.base):
+            return line, steps
+        own = [n for n, step in enumerate(steps, start=1) if self._owns(step, check)]
+        for n in reversed(own):
+            if not look.red(steps[n - 1].commit):
+                return replace(line, base=steps[n - 1].commit), steps[n:]
+        return line, ()
+
+    def _owns(self, step: LandedStep, check: CheckSpec) -> bool:
+        task = self._find(step.task_id) if step.task_id else None
+        return task is not None and any(own.name == check.name for own in task.spec.checks)
 
     def _guilty(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> Blame | None:
         if any(step.undoes for step in steps):
@@ -68,7 +89,7 @@ class Blaming:
         self, line: Run, steps: Sequence[LandedStep], number: int, look: _Look
     ) -> Blame | None:
         guilty = steps[number - 1]
-        if not guilty.task_id or not self._movable(guilty.task_id):
+        if not guilty.task_id or not self._find(guilty.task_id).movable:
             # Blaming it again and again would change nothing: a person decides.
             return None
         beside = partners(number, lambda chosen: self._together(line, steps, number, chosen, look))

@@ -15,6 +15,7 @@ from yaoki.engine.iterating import Iterating
 from yaoki.engine.proofs import Proofs
 from yaoki.engine.recovering import Recovering
 from yaoki.engine.replanning import Replanning
+from yaoki.engine.standing_checks import Prove
 from yaoki.engine.undoing import Undoing
 from yaoki.errors import BranchStrayed
 from yaoki.ports import Clock, Store, Workspace
@@ -28,13 +29,14 @@ class Closing:
         store: Store,
         workspace: Workspace,
         clock: Clock,
+        prove: Prove,
         *,
         timeout: timedelta = timedelta(hours=1),
         hang: timedelta = timedelta(minutes=10),
     ) -> None:
         self._store, self._clock = store, clock
         self._guard = Guard(store, workspace)
-        self._undoing = Undoing(store, workspace, clock)
+        self._undoing = Undoing(store, workspace, clock, prove)
         self._recovering = Recovering(store, workspace, clock)
         self._replanning = Replanning(store, clock, timeout=timeout, hang=hang)
         self._proofs = Proofs(store, workspace)

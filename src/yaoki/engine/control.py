@@ -15,6 +15,7 @@ from yaoki.engine.branches import BRANCH, Guard
 from yaoki.engine.growing import instead
 from yaoki.engine.leftovers import Leftovers
 from yaoki.engine.merging import Merging
+from yaoki.engine.standing_checks import Prove
 from yaoki.engine.status import status_of
 from yaoki.engine.submitting import Submission, Submitting
 from yaoki.engine.undo_wish import UndoWish
@@ -35,6 +36,7 @@ class Control:
         *,
         dead: Callable[[str], bool],
         new_id: Callable[[], str],
+        prove: Prove,
         settle: Callable[[RunId], object] = lambda _: None,
         mask: Callable[[str], str] = lambda text: text,
         archived: Callable[[str], str] = lambda _: "",
@@ -46,7 +48,7 @@ class Control:
         self._guard = Guard(store, workspace)
         self._submitting = Submitting(store, workspace, clock, new_id)
         self._undo_wish = UndoWish(store, self._guard)
-        self._merging = Merging(store, workspace, self._guard)
+        self._merging = Merging(store, workspace, self._guard, prove)
         self._leftovers = Leftovers(
             store, workspace, host=host, end=end, released=released, archived=archived
         )
@@ -128,10 +130,18 @@ class Control:
         return self._store.task(task_id)
 
     def merge(
-        self, run: Run, *, into: str = "", force_ref: bool = False, partial: bool = False
+        self,
+        run: Run,
+        *,
+        into: str = "",
+        force_ref: bool = False,
+        partial: bool = False,
+        unproven: bool = False,
     ) -> Merged:
         """Move the base branch to the run branch; never with conflicts, never in a checkout."""
-        return self._merging.merge(run, into=into, force_ref=force_ref, partial=partial)
+        return self._merging.merge(
+            run, into=into, force_ref=force_ref, partial=partial, unproven=unproven
+        )
 
     # -------------------------------------------------------------- pauses
 

@@ -157,7 +157,7 @@ class Proving:
         if finding.outcome is Outcome.FLAKY or case.hold.why():
             return finding
         if case.spec.baseline == KNOWN:
-            base = self._baseline(case, facts, facts["onto"])
+            base = self._baseline(case, facts, facts["before"])
             finding = weigh(finding, base, case.task.spec.fixes)
         return self._missing_files.named(case, finding, facts)
 
@@ -275,6 +275,8 @@ def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> d
         "commit": candidate.commit,
         "base": task.work.base,
         "onto": candidate.onto,
+        # A proof of the whole run changes nothing itself: it is held against the run's base.
+        "before": run.base if task.spec.kind is TaskKind.CHECK else candidate.onto,
         "changed": candidate.changed,
         "scope": task.spec.scope,
         "branch": run.branch,

@@ -17,6 +17,7 @@ from yaoki.core.model import (
     TaskId,
     TaskKind,
     Verdict,
+    Work,
 )
 from yaoki.core.reports import (
     Blame,
@@ -43,6 +44,7 @@ from yaoki.errors import WorkspaceError
 from yaoki.ports import (
     Agent,
     Baselines,
+    Candidate,
     Checker,
     Clock,
     Planning,
@@ -71,7 +73,7 @@ class Stages:
         quality: Quality,
         room: Callable[[], Room],
         planning: Planning,
-        movable: Callable[[TaskId], bool] = lambda _: True,
+        find_task: Callable[[TaskId], Task],
         resources: Resources | None = None,
     ) -> None:
         self._workspace, self._resources = workspace, resources
@@ -91,7 +93,7 @@ class Stages:
         clean = CleanRooms(rooms, checker, processes, self._attending)
         began = self._attending.began
         self._proving = Proving(workspace, checker, clean, baselines, quality, began)
-        self._blaming = Blaming(workspace, clean, movable)
+        self._blaming = Blaming(workspace, clean, find_task)
         self._riding = Riding(workspace, clock)
 
     def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
@@ -148,6 +150,14 @@ class Stages:
         return Verified(
             verdict, candidate.commit, candidate.onto, candidate.changed, already, blame
         )
+
+    def prove(self, run: Run, spec: Spec, commit: str, onto: str) -> Verdict:
+        """Prove a commit that no task made, a merge or an undo, with the checks of `spec`."""
+        task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=onto))
+        home = self._attending.folder(task, 0) / f"{spec.name}-{commit[:12]}"
+        hold = Hold(why=lambda: "")
+        candidate = Candidate(commit, onto, "")
+        return Verdict(self._proving.findings(run, task, candidate, home, hold))
 
     def _blame(self, run: Run, task: Task, verdict: Verdict, hold: Hold) -> Blame | None:
         """Only where several landings are proven together; else the work itself is to blame."""

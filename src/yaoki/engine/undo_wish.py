@@ -27,8 +27,8 @@ class UndoWish:
         task = self._store.task(task_id)
         if task.state is not State.DONE:
             raise NotNow(f"{task.id} has not landed", hint=f"yaoki why {task.id}")
-        if task.landed == task.work.onto or task.spec.kind is TaskKind.PLAN:
-            raise NotNow(f"{task.id} landed nothing of its own", hint=f"yaoki why {task.id}")
+        if task.spec.kind in {TaskKind.PLAN, TaskKind.CHECK}:
+            raise NotNow(f"{task.id} changes no files: nothing to undo", hint="yaoki status")
         self._refuse_whole(task)
         run = self._store.run(task.run_id)
         if run.cancel_wanted:

@@ -20,7 +20,7 @@ from yaoki.hooks.call import Call, due
 STOPS = ("Stop", "AfterAgent")
 PROMPT = "UserPromptSubmit"
 # A session of an agent that yaoki itself started: there yaoki checks the work anyway.
-OURS = ("YAOKI_MARK", "YAOKI_TASK")
+OURS = "YAOKI_TASK"
 OFF = "YAOKI_HOOK"
 WORDS_MAX = 4000
 CHOICES = {
@@ -37,7 +37,7 @@ Reply = tuple[Answer, Done]
 
 def main(argv: Sequence[str]) -> int:
     """Always an answer and always exit code 0, unless somebody ended us."""
-    if os.environ.get(OFF, "").lower() in {"off", "0", "no"} or any(map(os.environ.get, OURS)):
+    if os.environ.get(OFF, "").lower() in {"off", "0", "no"} or os.environ.get(OURS):
         return _say({})
     call = Call(argv)
     _mind_the_time(call)

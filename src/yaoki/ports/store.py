@@ -101,7 +101,7 @@ class Baselines(Protocol):
     def keep_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
 
 
-class Store(Protocol):
+class Store(Baselines, Protocol):
     """The one transactional store.  Every method is one transaction."""
 
     def submit(

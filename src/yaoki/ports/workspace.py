@@ -97,11 +97,15 @@ class LandedStep:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Where a run's work is now.  `how`: already, created, fast-forward or merge."""
+    """Where a run's work is now.  `how`: already, created, fast-forward or merge.
+
+    `onto` is where the branch was before; empty when it was not there.
+    """
 
     branch: str
     commit: str
     how: str
+    onto: str = ""
 
 
 # Who is at a proof now, and was refused before.
@@ -241,7 +245,19 @@ class Workspace(Protocol):
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
 
-    def undo(self, run: Run, landed: str, task_id: str) -> str:
-        """Revert landed work on the run branch; returns its new head.  Twice is once."""
+    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
+        """Revert landed work on the run branch; returns its new head.  Twice is once.
 
-    def merge(self, run: Run, *, into: str = "", force_ref: bool = False) -> Merged: ...
+        `approve` is called with the new commit and the head before the branch moves; it raises
+        to refuse.
+        """
+
+    def merge(
+        self,
+        run: Run,
+        *,
+        into: str = "",
+        force_ref: bool = False,
+        approve: Callable[[Merged], None],
+    ) -> Merged:
+        """Move the base branch; `approve` is called before that, and raises to refuse."""

@@ -12,7 +12,7 @@ from yaoki.errors import Fault
 if TYPE_CHECKING:
     from psutil import Process
 
-MARK = "YAOKI_MARK"
+MARK = "INVOCATION_ID"
 SWEEP_S_MAX = 10.0
 
 

@@ -118,7 +118,8 @@ def _reconciled(data: Data) -> str:
 
 
 def _merged(data: Data) -> str:
-    return f"merged into {data['branch']} at {data['commit'][:10]} ({data['how']})"
+    proof = ", unproven" if data.get("unproven") else ""
+    return f"merged into {data['branch']} at {data['commit'][:10]} ({data['how']}{proof})"
 
 
 def _message(data: Data) -> str:

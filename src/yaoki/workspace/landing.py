@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from yaoki.core.model import Run, Task
@@ -139,7 +139,7 @@ class Landing:
         """A person may look at the run branch, but nothing lands on it meanwhile."""
         self._refs.refuse_checked_out(branch_of(run), as_=BranchStrayed)
 
-    def undo(self, run: Run, landed: str, task_id: str) -> str:
+    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
         """Take a landed task back by a new commit on the run branch; once is enough."""
         commit = self._refs.commit(landed, f"the landed commit {landed[:12]}")
         self.refuse_held(run)
@@ -152,6 +152,7 @@ class Landing:
             made = self._reversal(run, commit, head, task_id)
             if made == head.sha:
                 return made
+            approve(made, head.sha)
             if self._branch.move(run, made, head.sha, f"yaoki: undo {task_id}"):
                 return made
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)

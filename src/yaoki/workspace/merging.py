@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Merged
@@ -16,7 +18,14 @@ class Merging:
     def __init__(self, refs: Refs, commits: Commits, branch: RunBranch) -> None:
         self._refs, self._commits, self._branch = refs, commits, branch
 
-    def merge(self, run: Run, words: str, into: str, force_ref: bool) -> Merged:
+    def merge(
+        self,
+        run: Run,
+        words: str,
+        into: str,
+        force_ref: bool,
+        approve: Callable[[Merged], None],
+    ) -> Merged:
         """Move the branch by compare-and-swap, as often as somebody else moves it first."""
         branch = into or run.base_branch
         ref = self._commits.branch_ref(branch)
@@ -28,6 +37,7 @@ class Merging:
             if result.how == "already":
                 return result
             self._refuse_checked_out(run, ref, result, force_ref)
+            approve(result)
             old = target.sha if target else ""
             if self._refs.move(Move(ref, result.commit, old), why=f"yaoki: merge {run.branch}"):
                 return result
@@ -42,7 +52,7 @@ class Merging:
         if self._refs.contains(head.sha, target.sha):
             return Merged(branch, target.sha, "already")
         if self._refs.contains(target.sha, head.sha):
-            return Merged(branch, head.sha, "fast-forward")
+            return Merged(branch, head.sha, "fast-forward", target.sha)
         merged = self._commits.merge(target.sha, head.sha)
         if merged.conflicts:
             raise NotNow(
@@ -52,7 +62,7 @@ class Merging:
         own = message(f"Merge {run.branch}: {run.goal}", Run=run.id)
         text = signed(words, Run=run.id) if words.strip() else own
         commit = self._commits.make(merged.tree, [target.sha, head.sha], text)
-        return Merged(branch, commit, "merge")
+        return Merged(branch, commit, "merge", target.sha)
 
     def _refuse_strayed(self, run: Run, head: Commit, mark: Commit | None, result: Merged) -> None:
         """What yaoki did not land is not proven; who merged it by hand knows that already."""

@@ -342,15 +342,21 @@ class GitWorkspace:
     # -------------------------------------------------------------- the end of a run
 
     def merge(
-        self, run: Run, *, message: str = "", into: str = "", force_ref: bool = False
+        self,
+        run: Run,
+        *,
+        message: str = "",
+        into: str = "",
+        force_ref: bool = False,
+        approve: Callable[[Merged], None],
     ) -> Merged:
         """Move the base branch, or `into`, to hold the run; never under a checkout unasked."""
-        return self._merging.merge(run, message, into, force_ref)
+        return self._merging.merge(run, message, into, force_ref, approve)
 
-    def undo(self, run: Run, landed: str, task_id: str) -> str:
+    def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
         """Take a landed task back on the run branch; returns the branch's new head."""
         self._sharing.near(landed)
-        return self._landing.undo(run, landed, task_id)
+        return self._landing.undo(run, landed, task_id, approve)
 
     def archiving(self) -> Archiving:
         """The way out for the refs of finished runs, at the remote as well."""
