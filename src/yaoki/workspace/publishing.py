@@ -64,7 +64,7 @@ class Publishing:
         if not self._folder.is_dir():
             return
         owed = [file for file in self._folder.iterdir() if PART.fullmatch(file.name)]
-        for file in [file for file in owed if file.stat().st_size][:CAUGHT_UP_MAX]:
+        for file in [file for file in owed if _size(file)][:CAUGHT_UP_MAX]:
             with suppress(FileNotFoundError), file.open("r+b") as note:
                 if _locked(note) and not self._settle(file.name, note):
                     return
@@ -211,6 +211,14 @@ def _write(note: IO[bytes], words: bytes) -> None:
     note.truncate(0)
     note.write(words)
     note.flush()
+
+
+def _size(note: Path) -> int:
+    """Zero when another thread has pushed the work and removed the note since it was listed."""
+    try:
+        return note.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _locked(note: IO[bytes]) -> bool:

@@ -193,7 +193,7 @@ class Refs:
         if (common / "reftable").is_dir():
             return self._git.yes("symbolic-ref", "-q", ref)
         file = common / ref
-        return file.is_file() and file.read_bytes().startswith(b"ref:")
+        return file.is_file() and _read(file).startswith(b"ref:")
 
     def set(self, *moves: Move, why: str = "") -> None:
         """Move refs that only we move; that they could not be is a failure."""
@@ -255,7 +255,7 @@ class Refs:
     def _named_by_heads(self, ref: str) -> bool:
         """May some HEAD name the branch?  git itself is only asked when it may."""
         common = self._git.common_dir
-        heads = [file.read_bytes() for file in (common / "HEAD", *common.glob("worktrees/*/HEAD"))]
+        heads = [_read(file) for file in (common / "HEAD", *common.glob("worktrees/*/HEAD"))]
         # Where refs are not kept as files these say nothing.
         return any(f"ref: {ref}".encode() == h.strip() or b"/.invalid" in h for h in heads)
 
@@ -275,8 +275,16 @@ class Refs:
         common = self._git.common_dir
         for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
             for file in (common / name, *common.glob(f"worktrees/*/{name}")):
-                if file.is_file() and file.read_text("utf-8", "replace").strip() == ref:
+                if _read(file).strip() == ref.encode():
                     yield file.parents[1]
+
+
+def _read(file: Path) -> bytes:
+    """The file's content; empty when another process has removed it since it was listed."""
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
 
 
 def _typed(move: Move) -> str:

@@ -109,38 +109,47 @@ class GitWorkspace:
 
     # -------------------------------------------------------------- the run branch
 
+    @told
     def open_run(self, run: Run) -> None:
         """Make the run branch at the run's base unless it is there, or was there once."""
         self._sharing.catch_up()
         self._sharing.once(run.id, lambda: self._branch.open(run))
 
+    @told
     def bring_along(self, run: Run) -> None:
         """Push the branch of a run that was begun before there was a remote."""
         self._branch.bring_along(run)
 
+    @told
     def head(self, run: Run) -> str:
         return self._branch.head(run).sha
 
+    @told
     def intact(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
         return self._branch.intact(run)
 
+    @told
     def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
         """Raise `BranchStrayed` unless the branch is where yaoki put it and holds all of these."""
         self._branch.refuse_strayed(run, landed)
 
+    @told
     def refuse_held(self, run: Run) -> None:
         """Raise `BranchStrayed` while somebody has the run branch checked out."""
         self._landing.refuse_held(run)
 
+    @told
     def way_back(self, run: Run, commit: str) -> str:
         """The command by which a person puts the run branch there."""
         return self._branch.way_back(run, commit)
 
+    @told
     def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Which of these commits the run branch does not hold."""
         return self._branch.lacks(run, commits)
 
+    @told
     def holds(self, run: Run, commit: str) -> bool:
         """Does the run branch already have this commit?"""
         head = self.head(run)
@@ -178,6 +187,7 @@ class GitWorkspace:
         """A commit of `base` with just these landings; empty when they do not fit together."""
         return self._history.combination(base, chosen)
 
+    @told
     def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(status, path) of every file that differs."""
         self._sharing.near(old, new)
@@ -229,25 +239,37 @@ class GitWorkspace:
         """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
         return self._preparing.rebuild(task)
 
-    @told
     @contextmanager
     def aside(self, commit: str) -> Iterator[Path]:
-        """A worktree for looking only, gone afterwards; one that a killed process left goes now."""
-        for name in self.worktrees():
-            owner = LOOK.fullmatch(name)
-            if owner and not birth(int(owner[1])):
-                self._worktrees.remove(name)
+        """A worktree for looking only, gone afterwards; one that a killed process left goes now.
+
+        Making and removing it raise the workspace's errors; whatever the caller does inside
+        raises its own.
+        """
         name = f"look-{os.getpid()}-{uuid4().hex[:8]}"
         try:
-            yield self._worktrees.aside(name, commit)
+            yield self._add_look(name, commit)
         finally:
-            self._worktrees.remove(name)
+            self._drop_look(name)
 
     def tracks(self, commit: str, path: str) -> bool:
         """Is there a file or folder of this name in the commit?"""
         plain = path.removeprefix("./").rstrip("/")
         return "\n" not in plain and self._git.named(f"{commit}:{plain}")[0] is not None
 
+    @told
+    def _add_look(self, name: str, commit: str) -> Path:
+        for old in self._worktrees.ids():
+            owner = LOOK.fullmatch(old)
+            if owner and not birth(int(owner[1])):
+                self._worktrees.remove(old)
+        return self._worktrees.aside(name, commit)
+
+    @told
+    def _drop_look(self, name: str) -> None:
+        self._worktrees.remove(name)
+
+    @told
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
         self._sharing.near(old, new)
@@ -286,6 +308,7 @@ class GitWorkspace:
         found = self._worktrees.find(task.id)
         return {**self.guards(task.id), **self._leavings.marks(found, strict=strict)}
 
+    @told
     def land(self, run: Run, commit: str, onto: str) -> str:
         """Move the run branch from `onto` to `commit`; returns the head it then has."""
         if not self._sharing.here(commit):
@@ -315,6 +338,7 @@ class GitWorkspace:
         with self._sharing.owing(task.id):
             return self._snapshots.take(task, attempt, untouched=untouched)
 
+    @told
     def snapshots(self) -> list[Snapshot]:
         self._sharing.gather(SNAPSHOTS)
         return self._snapshots.listed()
@@ -326,21 +350,25 @@ class GitWorkspace:
         with self._sharing.owing(task.id):
             return self._snapshots.restore(snapshot_id, task)
 
+    @told
     def expire_snapshots(self, older_than: datetime, needed: Collection[str]) -> list[str]:
         gone = self._snapshots.expire(older_than, needed)
         self._sharing.forget(gone)
         return [snapshot.id for snapshot in gone]
 
+    @told
     def saved(self) -> list[SavedWork]:
         self._sharing.gather(WORK, SNAPSHOTS)
         return self._keeping.saved()
 
+    @told
     def recover(self, ref: str, branch: str) -> str:
         """A new branch at kept work; never one that is there already."""
         return self._keeping.recover(ref, branch)
 
     # -------------------------------------------------------------- the end of a run
 
+    @told
     def merge(
         self,
         run: Run,
@@ -353,11 +381,13 @@ class GitWorkspace:
         """Move the base branch, or `into`, to hold the run; never under a checkout unasked."""
         return self._merging.merge(run, message, into, force_ref, approve)
 
+    @told
     def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
         """Take a landed task back on the run branch; returns the branch's new head."""
         self._sharing.near(landed)
         return self._landing.undo(run, landed, task_id, approve)
 
+    @told
     def archiving(self) -> Archiving:
         """The way out for the refs of finished runs, at the remote as well."""
         return Archiving(self.repository.common_dir, self.root, self._sharing)
@@ -375,10 +405,12 @@ class GitWorkspace:
         """Hashes of the user's HEAD, index and tracked files, by name."""
         return checkout(self._git, self.repository)
 
+    @told
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""
         return self._worktrees.ids()
 
+    @told
     def host(self, machine: str) -> str:
         """Where a worktree is: on this machine, and in which of its clones if several share."""
         return self._sharing.host(machine)
@@ -395,15 +427,18 @@ class GitWorkspace:
             self._sharing.answers()
         self._sharing.catch_up()
 
+    @told
     def away(self) -> str:
         """Empty unless the remote did not answer when it was last asked; then one sentence."""
         return self._sharing.away
 
+    @told
     def meets(self) -> str:
         """What people call the remote, which has just answered; empty when there is none."""
         self._sharing.answers()
         return self._sharing.shown
 
+    @told
     def pushed(self, commit: str) -> bool:
         """Does a branch of a remote, as far as this repository knows, hold the commit?"""
         found = self._git.names(
@@ -411,10 +446,12 @@ class GitWorkspace:
         )
         return bool(found)
 
+    @told
     def reachable(self, commit: str) -> bool:
         """Is there any ref that keeps this commit?"""
         return bool(self._refs.commits(commit)[0] and self._refs.holding(commit))
 
+    @told
     def diff(self, old: str, new: str, *, stat: bool = False) -> str:
         """The difference as text, cut at a bound and saying so."""
         self._sharing.near(old, new)

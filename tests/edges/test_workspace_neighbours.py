@@ -1,0 +1,123 @@
+"""Files that another process removes while we look; file-system errors that must be named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path, PosixPath
+
+import pytest
+
+from tests.edges.clones import clones
+from tests.edges.repositories import World, a_world, git, landed, worked, write
+from yaoki.errors import GitFailed
+from yaoki.workspace import GitWorkspace
+from yaoki.workspace.git import Git
+from yaoki.workspace.refs import Refs
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+class Leaving(PosixPath):
+    """A git folder whose worktrees another process removes between the listing and the reading."""
+
+    def glob(self, pattern: str) -> Iterator[Path]:  # type: ignore[override]
+        for found in list(super().glob(pattern)):
+            if pattern.startswith("worktrees/"):
+                found.unlink()
+            yield found
+
+
+# -------------------------------------------------------------- a neighbour removes its own
+
+
+@pytest.mark.spec("8.1", "13.1")
+def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: World) -> None:
+    """The code review churned worktrees beside a landing: one call in a hundred raised an
+    OSError that nobody had named, and three of those ask a person.
+    """
+    git(world.repo, "worktree", "add", "-q", "-b", "side", "../side")
+    refs = Refs(Git(Leaving(world.repo / ".git")))
+
+    assert refs.checked_out("refs/heads/side") == []
+
+
+@pytest.mark.spec("13.1", "8.2")
+def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
+    tmp_path: Path,
+) -> None:
+    """The thread beside pushed the work and removed its note after ours had listed it: to ours
+    the name leads nowhere.
+    """
+    one = clones(tmp_path, 1).worlds[0]
+    worked(one, one.task(), lambda at: write(at, new="new\n"))
+    (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
+
+    one.workspace.open_run(one.run)
+
+
+# -------------------------------------------------------------- errors that are named
+
+
+@pytest.mark.spec("4.2", "0.6")
+def test_a_worktree_for_looking_fails_with_a_named_error(world: World) -> None:
+    """`init`, `doctor` and `plan` look at a commit aside; a state folder that is a file let a
+    bare NotADirectoryError through to the person.
+    """
+    world.root.parent.mkdir(parents=True, exist_ok=True)
+    world.root.write_text("not a folder\n")
+
+    with pytest.raises(GitFailed), world.workspace.aside(world.run.base):
+        pass
+
+
+@pytest.mark.spec("4.2")
+def test_an_error_of_whoever_looks_aside_stays_what_it_is(world: World) -> None:
+    """Only the errors of making and removing the worktree are the workspace's."""
+    with pytest.raises(FileNotFoundError), world.workspace.aside(world.run.base) as at:
+        (at / "no such file").read_bytes()
+
+    assert world.workspace.worktrees() == frozenset()
+
+
+def unreadable_head(world: World) -> None:
+    git(world.repo, "worktree", "add", "-q", "--detach", "../side")
+    head = world.repo / ".git" / "worktrees" / "side" / "HEAD"
+    head.unlink()
+    head.mkdir()
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
+        lambda w, _: w.workspace.refuse_held(w.run),
+        lambda w, _: w.workspace.merge(w.run),
+        lambda w, task: w.workspace.undo(w.run, task.landed, task.id),
+    ],
+    ids=["land", "refuse_held", "merge", "undo"],
+)
+def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
+    world: World, act: Callable[[World, object], object]
+) -> None:
+    """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
+    task = landed(world, world.task(), lambda at: write(at, new="new\n"))
+    git(world.repo, "switch", "-q", "--detach")
+    unreadable_head(world)
+
+    with pytest.raises(GitFailed, match="Is a directory"):
+        act(world, task)
+
+
+@pytest.mark.spec("4.2")
+def test_every_question_to_the_workspace_names_the_errors_of_the_file_system() -> None:
+    """Half of the methods did not: whoever adds one must not forget it."""
+    public = {name: one for name, one in vars(GitWorkspace).items() if not name.startswith("_")}
+    asked = {name: one for name, one in public.items() if callable(one)}
+
+    bare = {name for name, one in asked.items() if not hasattr(one, "__wrapped__")}
+
+    assert bare == set()
