@@ -6,18 +6,24 @@ from dataclasses import dataclass
 
 from yaoki.core.model import TaskKind
 
+# Of one change so much is read; the criteria fail, by name, on what is beyond.
+FILES_MAX = 20_000
+BYTES_MAX = 64 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One changed text file.  `before` None: new; `after` None: deleted.
 
-    `added` are the numbered lines the diff adds.  Binary files are left out.
+    `added` are the numbered lines the diff adds.  Binary files are left out.  `unread`: the change
+    as a whole is too large, so this file's sides are empty and say nothing about it.
     """
 
     path: str
     before: str | None
     after: str | None
     added: tuple[tuple[int, str], ...]
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from yaoki.core.integrity import finding
 from yaoki.core.model import Finding, Item
 from yaoki.quality.loosening import loosened
 from yaoki.quality.model import Change
+from yaoki.quality.side import unread_words
 from yaoki.quality.suites import Skip, Suite, is_test, suite_of
 
 # Hooks that gather tests, or that say how they ended.
@@ -32,6 +33,7 @@ def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding
         *_skipped(tests),
         *_hooked(tests),
         *loosened(changes, frozenset(commands)),
+        *_unread(tests),
     ]
     return finding(items) if items else None
 
@@ -49,6 +51,12 @@ def _gone(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[Item]:
                 yield Item(name, "the test was deleted, or is never run", change.path)
         if change.after is None and not _before(change).names and not change.path.endswith(".rs"):
             yield Item(change.path, "a file of the tests was deleted", change.path)
+
+
+def _unread(tests: Sequence[Change]) -> Iterator[Item]:
+    """Tests beyond what is read of one change: whether they were weakened nobody can say."""
+    if words := unread_words(tests, "changed test files"):
+        yield Item("tests that nobody looked at", words)
 
 
 def _emptied(tests: Sequence[Change]) -> Iterator[Item]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from yaoki.core.display import one_line, plain
-from yaoki.core.model import Finding, Item, Outcome
+from yaoki.core.model import Finding, Item, OnFailure, Outcome
 from yaoki.quality.claims import claimed_done, evidence_missing, missing_files
 from yaoki.quality.model import Change, Claims, Mark
 from yaoki.quality.omissions import omissions_in
-from yaoki.quality.side import Pair, Side, pairs_of
+from yaoki.quality.side import Pair, Side, pairs_of, unread_words
 from yaoki.quality.syntax import broken
 from yaoki.quality.todos import todos_in
 
 MARKS_MAX = 20
 TEXT_CHARS_MAX = 200
-FILES_MAX = 2_000
+UNREAD = ("Q2", "Q3", "Q4")
 
 Finder = Callable[[Side], Iterable[Mark]]
 
@@ -29,7 +30,7 @@ def judge(
 
     `exists` says whether a path, relative to the repository, is in the tree that is judged.
     """
-    pairs = [pair for change in changes[:FILES_MAX] for pair in pairs_of(change)]
+    pairs = [pair for change in changes for pair in pairs_of(change)]
     present = frozenset(change.path for change in changes if change.after is not None)
     found = (
         _missing(missing_files(claims, present, exists)),
@@ -38,6 +39,7 @@ def judge(
         _syntax(pairs),
         _evidence(claims),
         _claim(claims),
+        *_unread(changes),
     )
     return tuple(finding for finding in found if finding is not None)
 
@@ -118,6 +120,17 @@ def _claim(claims: Claims) -> Finding | None:
     said = _shown(words)
     message = f"said to be complete without evidence: {said}"
     return _finding("Q6", "no-change", message, (), {"claim": said})
+
+
+def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
+    """A change that is too large to be read fails what nobody could look at.
+
+    No further try of the agent makes it smaller, so a person is asked, who may waive it.
+    """
+    words = unread_words(changes)
+    for check in UNREAD if words else ():
+        finding = _finding(check, "", words, (), {"filesChanged": len(changes)})
+        yield replace(finding, on_failure=OnFailure.ABORT)
 
 
 def _told(mark: Mark) -> dict[str, Any]:

@@ -223,3 +223,9 @@ def foreign(path: str) -> bool:
     """Is this file somebody else's, generated, or test data?"""
     folders = path.split("/")[:-1]
     return bool(_FOREIGN_FOLDERS & set(folders)) or path.lower().endswith(_FOREIGN_ENDINGS)
+
+
+def may_be_judged(path: str) -> bool:
+    """Could the file's content matter to a criterion?  A name without an ending may be a script."""
+    script = "." not in path.rsplit("/", 1)[-1].strip(".")
+    return not foreign(path) and (script or language_of(path) is not None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from yaoki.quality.languages import Grammar, foreign
+from yaoki.core.change import BYTES_MAX, FILES_MAX
+from yaoki.core.display import one_line, plain
+from yaoki.quality.languages import Grammar, foreign, may_be_judged
 from yaoki.quality.lexer import Reading, read
 from yaoki.quality.model import Change
 from yaoki.quality.notes import Note, notes_of
@@ -13,6 +16,7 @@ from yaoki.quality.parts import FILE_CHARS_MAX, Part, parts_of
 
 # Beyond this a file is data or was made by a machine; nobody judges it.
 LINE_CHARS_MAX = 5_000
+PATH_CHARS_MAX = 100
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,18 @@ class Pair:
     before: Side | None
     after: Side | None
     added: frozenset[int]
+
+
+def unread_words(changes: Sequence[Change], files: str = "changed files") -> str:
+    """How much of the change nobody could look at; empty when every source in it was read."""
+    missed = [change for change in changes if change.unread and may_be_judged(change.path)]
+    if not missed:
+        return ""
+    return (
+        f"{len(missed)} of {len(changes)} {files} were not looked at, first"
+        f" {one_line(plain(missed[0].path), PATH_CHARS_MAX)}: at most {FILES_MAX} files and"
+        f" {BYTES_MAX >> 20} MiB of one change are read"
+    )
 
 
 def pairs_of(change: Change) -> list[Pair]:

@@ -1,15 +1,19 @@
-"""What lies between two commits, file by file, as text; bounded, binaries left out."""
+"""What lies between two commits, file by file, as text; bounded, binaries left out.
+
+Every file that differs is named.  Where the change as a whole is too large to be read, the files
+beyond the bound come as unread, so that whoever judges can say so instead of passing them over.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yaoki.core.change import Change
+from yaoki.core.change import BYTES_MAX, FILES_MAX, Change
+from yaoki.errors import GitFailed
 from yaoki.workspace.content import raw_between
 from yaoki.workspace.git import Git
 
-FILES_MAX = 1_000
 FILE_BYTES_MAX = 1 << 20
 REGULAR = ("100644", "100755")
 
@@ -21,12 +25,20 @@ class _Entry:
     new: str
 
 
-def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
+def changes(
+    git: Git, old: str, new: str, *, files_max: int = FILES_MAX, bytes_max: int = BYTES_MAX
+) -> tuple[Change, ...]:
     """Renames are a file that went and one that came; links and submodules are left out."""
-    entries = list(_entries(git, old, new))[:FILES_MAX]
-    wanted = [sha for e in entries for sha in (e.old, e.new) if sha]
-    blobs = _blobs(git, wanted)
-    return tuple(found for entry in entries if (found := _change(entry, blobs)) is not None)
+    found: list[Change] = []
+    room = bytes_max
+    for n, entry in enumerate(_entries(git, old, new)):
+        sides = None if n >= files_max or room < 0 else _sides(git, entry)
+        room -= sum(len(side) for side in sides or () if side)
+        if sides is None or room < 0:
+            found.append(_unread(entry))
+        elif all(side is not None and b"\0" not in side for side in sides):
+            found.append(_change(entry, *(side or b"" for side in sides)))
+    return tuple(found)
 
 
 def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
@@ -39,17 +51,27 @@ def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
             yield _Entry(name.decode("utf-8", "surrogateescape"), before, after)
 
 
-def _blobs(git: Git, wanted: list[str]) -> dict[str, bytes]:
-    """What is too large is not looked at."""
-    found = {sha: git.contents(sha, FILE_BYTES_MAX) for sha in dict.fromkeys(wanted)}
-    return {sha: one.content for sha, one in found.items() if one and one.size == len(one.content)}
+def _sides(git: Git, entry: _Entry) -> tuple[bytes | None, bytes | None]:
+    """The content before and after; None for a file that is too large to be source."""
+    return _blob(git, entry.old), _blob(git, entry.new)
 
 
-def _change(entry: _Entry, blobs: dict[str, bytes]) -> Change | None:
-    sides = [blobs.get(sha) if sha else b"" for sha in (entry.old, entry.new)]
-    if any(side is None or b"\0" in side for side in sides):
-        return None
-    before, after = ((side or b"").decode("utf-8", "replace") for side in sides)
+def _blob(git: Git, sha: str) -> bytes | None:
+    if not sha:
+        return b""
+    found = git.contents(sha, FILE_BYTES_MAX)
+    if found is None:
+        raise GitFailed(f"git lacks the content {sha[:12]} of a changed file", hint="git fsck")
+    return found.content if found.size == len(found.content) else None
+
+
+def _unread(entry: _Entry) -> Change:
+    before, after = ("" if sha else None for sha in (entry.old, entry.new))
+    return Change(entry.path, before, after, (), unread=True)
+
+
+def _change(entry: _Entry, old: bytes, new: bytes) -> Change:
+    before, after = (side.decode("utf-8", "replace") for side in (old, new))
     return Change(
         entry.path,
         before if entry.old else None,
