@@ -60,7 +60,7 @@ class TouchedStore:
 
     WRITES = frozenset(
         {
-            *("submit", "add", "amend", "amend_all", "record", "note", "update_run"),
+            *("submit", "add", "extend", "amend", "amend_all", "record", "note", "update_run"),
             *("claim", "claim_cancelled", "expire", "heartbeat", "cancel_run", "cancel_task"),
             *("pause", "unpause", "take_notices", "notice_sent", "notice_failed"),
         }

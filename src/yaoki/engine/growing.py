@@ -33,12 +33,7 @@ class Growth:
 
     def extend(self, run: Run, specs: Sequence[Spec], replaces: Mapping[str, str]) -> Made:
         """Add tasks, some in the place of failed ones; all of it or nothing."""
-        self._refuse_over(run)
-        revision = run.revision + 1
-        data = {"replaces": dict(replaces), "revision": revision}
-        made = self._store.add(
-            run.id, specs, replaces=replaces, event="PLAN_EXTENDED", data=data, revision=revision
-        )
+        made, revision = self._store.extend(run.id, specs, replaces, _refuse_over)
         return Made(tuple(made), revision)
 
     def add_retry(self, task: Task, goal: str) -> Made:
@@ -55,17 +50,11 @@ class Growth:
         stem = self._store.task(task.lineage).spec.name if task.lineage else task.spec.name
         return next(n for i in range(2, NAMES_MAX) if (n := f"{stem}-r{i}") not in taken)
 
-    def _refuse_over(self, run: Run) -> None:
-        if run.cancel_wanted:
-            raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
-        if run.merged:
-            raise NotNow(f"run {run.id} is merged already", hint="yaoki run PLAN")
-
     # -------------------------------------------------------------- deferred phases
 
     def fill(self, run: Run, phase: str, specs: Sequence[Spec]) -> Made:
         """Fill a deferred phase by hand; what breaks its constraints is refused, it stays open."""
-        self._refuse_over(run)
+        _refuse_over(run)
         task = self.filling(run, phase)
         fill = task.spec.fill
         assert fill is not None, f"{task.id} fills nothing"
@@ -128,6 +117,13 @@ def instead(task: Task, run: Run) -> str:
     if run.cancel_wanted or run.merged:
         return "cancelled is final; begin anew: yaoki run PLAN"
     return f"cancelled is final; add such a task anew: yaoki plan extend FILE --run {run.id}"
+
+
+def _refuse_over(run: Run) -> None:
+    if run.cancel_wanted:
+        raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
+    if run.merged:
+        raise NotNow(f"run {run.id} is merged already", hint="yaoki run PLAN")
 
 
 def _against(most: int, kinds: Sequence[str], specs: Sequence[Spec]) -> list[str]:

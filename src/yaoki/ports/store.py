@@ -127,6 +127,18 @@ class Store(Baselines, Protocol):
         `fields` are told and kept of the run in the same transaction.
         """
 
+    def extend(
+        self,
+        run_id: RunId,
+        specs: Sequence[Spec],
+        replaces: Mapping[str, str],
+        refuse: Callable[[Run], None],
+    ) -> tuple[list[TaskId], int]:
+        """Add tasks as the next revision of the plan; returns them and its number.
+
+        `refuse` raises when the run, as it is in the transaction, takes no more tasks.
+        """
+
     def amend_all(
         self, changes: Sequence[tuple[TaskId, Callable[[Task], Sequence[Event]]]]
     ) -> list[Task]:

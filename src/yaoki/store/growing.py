@@ -40,8 +40,7 @@ class Growing(Claims):
                 return []
             if not unless:
                 # The run's own proofs and replans are no tasks of the plan, so none is counted.
-                self._refuse_tasks(self._made(link, run_id) + len(specs))
-                self._refuse_names(link, run_id, specs)
+                self._refuse_more(link, run_id, specs)
             if event:
                 told = {**(data or {}), "tasks": [spec.name for spec in specs]}
                 self._tell_of_run(link, run_id, event, told, fields)
@@ -52,6 +51,35 @@ class Growing(Claims):
             return made
 
         return self._db.write(work)
+
+    def extend(
+        self,
+        run_id: RunId,
+        specs: Sequence[Spec],
+        replaces: Mapping[str, str],
+        refuse: Callable[[Run], None],
+    ) -> tuple[list[TaskId], int]:
+        """The next revision of the plan, with these tasks; all of it or nothing.
+
+        The number and the refusal follow from the run as it is inside the transaction: two that
+        extend at once make two revisions.
+        """
+
+        def work(link: Link) -> tuple[list[TaskId], int]:
+            run = self._run(link, run_id, keep=True)
+            refuse(run)
+            self._refuse_more(link, run_id, specs)
+            revision = run.revision + 1
+            told = {"replaces": dict(replaces), "revision": revision}
+            told["tasks"] = [spec.name for spec in specs]
+            self._tell_of_run(link, run_id, "PLAN_EXTENDED", told, {"revision": revision})
+            return self._grow(link, run, specs, replaces, planned=False), revision
+
+        return self._db.write(work)
+
+    def _refuse_more(self, link: Link, run_id: RunId, specs: Sequence[Spec]) -> None:
+        self._refuse_tasks(self._made(link, run_id) + len(specs))
+        self._refuse_names(link, run_id, specs)
 
     def _refuse_names(self, link: Link, run_id: RunId, specs: Sequence[Spec]) -> None:
         """Somebody else may have taken a name since it was looked up."""
