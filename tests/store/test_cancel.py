@@ -129,6 +129,24 @@ def test_other_runs_go_on(store: SqlStore) -> None:
     assert take(store).run_id == "run00002"
 
 
+@pytest.mark.spec("9.5", "11.6")
+def test_wishes_of_a_run_nobody_here_serves_do_not_starve_ours(store: SqlStore) -> None:
+    """Two repositories share a store.  Twenty cancelled tasks of the other one, whose worker is
+    gone, stood first in line and took all the room there was to look.
+    """
+    other, ours = RunId("run00001"), RunId("run00002")
+    submit(store, *(a_spec(f"t{n}") for n in range(20)), run=other)
+    submit(store, a_spec("a"), run=ours)
+    store.claim("dead:1", MINUTE, 21)
+    for run in (other, ours):
+        store.cancel_run(run, "enough")
+    store.expire(lambda _: True, counted=True)
+
+    claimed = store.claim_cancelled("host:2", MINUTE, [ours])
+
+    assert [task.run_id for task in claimed] == [ours]
+
+
 # ------------------------------------------------------------------ dependents
 
 

@@ -89,8 +89,24 @@ class Claims(Writes):
         return self._db.write(work)
 
     def _wished(self, link: Link, runs: Sequence[RunId]) -> list[Task]:
+        """The first wishes, of these runs only.
+
+        Where the bound cuts the list, wishes of other runs may have taken the room; then each run
+        is asked by itself.
+        """
         rows = link.rows(sql.WISHED + link.skipping, {"limit": WISHED_AT_ONCE})
+        if runs and len(rows) == WISHED_AT_ONCE:
+            rows = self._wished_of(link, runs)
         return [self._from_row(link, row) for row in rows if not runs or row["run_id"] in runs]
+
+    def _wished_of(self, link: Link, runs: Sequence[RunId]) -> list[Fields]:
+        rows: list[Fields] = []
+        for run_id in runs:
+            room = {"run_id": run_id, "limit": WISHED_AT_ONCE - len(rows)}
+            rows += link.rows(sql.WISHED_OF_RUN + link.skipping, room)
+            if len(rows) >= WISHED_AT_ONCE:
+                break
+        return rows
 
     def _take(self, link: Link, task: Task, holder: str, until: datetime) -> Task:
         return self._write(link, task, (Claimed(holder, task.epoch + 1, until),))

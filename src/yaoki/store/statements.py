@@ -120,6 +120,11 @@ SELECT * FROM tasks WHERE state = 'WAITING' AND cancel_wanted = 1
 ORDER BY run_id, n LIMIT :limit
 """
 
+WISHED_OF_RUN = """
+SELECT * FROM tasks WHERE run_id = :run_id AND state = 'WAITING' AND cancel_wanted = 1
+ORDER BY n LIMIT :limit
+"""
+
 OPEN_RUNS = """
 SELECT r.id FROM runs r
 WHERE r.paused = '' AND EXISTS (
