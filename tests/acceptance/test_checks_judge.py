@@ -92,6 +92,51 @@ def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place
     assert place.git("worktree", "list").count("\n") == 0
 
 
+@pytest.mark.spec("6.4", "0.6")
+def test_at_the_base_each_check_gets_the_set_up_of_its_own_task(place: Place) -> None:
+    """Only the first task's set-up ran, so the checks of the second were shown as red."""
+    tasks: list[dict[str, Any]] = [
+        {"id": "a", "checks": ["one"], "setup": [["sh", "-c", "echo good > one.txt"]]},
+        {"id": "b", "checks": ["two"], "setup": [["sh", "-c", "echo good > two.txt"]]},
+        {"id": "c", "checks": ["bare"]},
+    ]
+    checks = {
+        "one": holds("one.txt"),
+        "two": holds("two.txt"),
+        "bare": {"shell": "! test -e one.txt"},
+        "end": {"shell": "test -e one.txt && test -e two.txt"},
+    }
+    plan = place.plan(a_plan({}, tasks, checks, done_when=["end"]))
+
+    document = place.yaoki("plan", plan, "--baseline", "--json").document
+
+    found = {b["check"]: b["outcome"] for b in document["baseline"]}
+    assert found == dict.fromkeys(checks, "PASSED")
+
+
+@pytest.mark.spec("6.4", "4.8", "0.6")
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        (["sh", "-c", "echo no network >&2; exit 3"], "ended with 3: no network"),
+        (["no-such-tool"], "cannot run no-such-tool"),
+    ],
+)
+def test_a_set_up_that_fails_leaves_the_check_unproven_at_the_base(
+    place: Place, setup: list[str], words: str
+) -> None:
+    """Its exit code was ignored, and what merely lacked its set-up was shown as red."""
+    first: dict[str, Any] = {"id": "a", "checks": ["one"], "setup": [setup]}
+    tasks = [first, {"id": "b", "checks": ["two"]}]
+    plan = place.plan(a_plan({}, tasks, {"one": holds("one.txt"), "two": {"shell": "true"}}))
+
+    document = place.yaoki("plan", plan, "--baseline", "--json").document
+
+    found = {b["check"]: b for b in document["baseline"]}
+    assert {name: b["outcome"] for name, b in found.items()} == {"one": "BROKEN", "two": "PASSED"}
+    assert words in found["one"]["message"]
+
+
 @pytest.mark.spec("6.4")
 def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
     checks = red_base(place, baseline="known")

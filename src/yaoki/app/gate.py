@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.parts import Parts
 from yaoki.core.counting import count
+from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import Fault, NotNow, PlanInvalid
 from yaoki.system import run
 from yaoki.workspace import resolve_base
 
 if TYPE_CHECKING:
-    from yaoki.core.model import Finding, Spec
+    from yaoki.core.model import CheckSpec, Finding, Spec
     from yaoki.plan import Asked, Known, Plan
 
 SETUP_TIMEOUT = timedelta(minutes=10)
+WORDS_CHARS_MAX = 200
+Setup = tuple[tuple[str, ...], ...]
 
 
 class Gate(Parts):
@@ -76,22 +79,31 @@ class Gate(Parts):
     def baseline(self, plan: Plan, base: str = "") -> dict[str, Finding]:
         """What the plan's commands and files say of the base, before anybody has worked on it.
 
-        Judges cost money and git checks need a task, so neither is asked.
+        Judges cost money and git checks need a task, so neither is asked.  Each check is run after
+        the set-up of the task that asks for it, in a worktree for that set-up alone.
         """
+        _, commit = resolve_base(self.repository, base or plan.base)
+        looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
+        found: dict[str, Finding] = {}
+        for setup, checks in _by_setup(plan, looked).items():
+            found |= self._look_at_base(commit, setup, checks)
+        return {spec.name: found[spec.name] for spec in looked}
+
+    def _look_at_base(
+        self, commit: str, setup: Setup, checks: Sequence[CheckSpec]
+    ) -> dict[str, Finding]:
         from yaoki.checks import Checks
 
-        _, commit = resolve_base(self.repository, base or plan.base)
         facts = {"commit": commit, "base": commit, "onto": commit, "changed": (), "scope": ()}
         checker = Checks(self.processes, timedelta(0))
-        looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
         with self.workspace.aside(commit) as place, tempfile.TemporaryDirectory() as logs:
-            for argv in plan.specs[0].setup if plan.specs else ():
-                run(argv, cwd=place, env=allowed(os.environ, BASIC), timeout=SETUP_TIMEOUT)
+            if words := _set_up(setup, place):
+                return {spec.name: _unproven(spec, words) for spec in checks}
             return {
                 spec.name: checker.check(
                     spec, place, Path(logs) / spec.name, facts=facts, stop=lambda: False
                 )
-                for spec in looked
+                for spec in checks
             }
 
     def check_agents(self, plan: Plan) -> None:
@@ -101,6 +113,40 @@ class Gate(Parts):
                 self.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
                 raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
+
+
+def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[Setup, list[CheckSpec]]:
+    """The checks by the set-up they need: that of the first task that asks for the check.
+
+    What only `done_when` asks is run after all of them, for it is about the work of all tasks.
+    """
+    every = tuple(dict.fromkeys(argv for spec in plan.specs for argv in spec.setup))
+    found: dict[Setup, list[CheckSpec]] = {}
+    for check in checks:
+        users = (s.setup for s in plan.specs if any(c.name == check.name for c in s.checks))
+        found.setdefault(next(users, every), []).append(check)
+    return found
+
+
+def _set_up(commands: Setup, place: Path) -> str:
+    """Empty when every command succeeded; else what stopped the set-up."""
+    for argv in commands:
+        words = f"set-up command {' '.join(argv)!r}"
+        try:
+            done = run(argv, cwd=place, env=allowed(os.environ, BASIC), timeout=SETUP_TIMEOUT)
+        except Fault as fault:
+            return f"{words}: {fault.sentence}"
+        if done.code != 0:
+            said = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
+            last = one_line(plain(said[-1]), WORDS_CHARS_MAX) if said else ""
+            return f"{words} ended with {done.code}" + (f": {last}" if last else "")
+    return ""
+
+
+def _unproven(spec: CheckSpec, words: str) -> Finding:
+    from yaoki.core.model import Finding, Outcome
+
+    return Finding(spec.name, Outcome.BROKEN, message=f"was not run: {words}")
 
 
 def _tag_words(tags: Iterable[str]) -> str:
