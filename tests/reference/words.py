@@ -112,7 +112,11 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "A line of a damaged journal that could not be applied, kept as it was.",
         ("event", "data", "why"),
     ),
-    "WARNING": ("Something a person should know; nothing changed.", ("message",)),
+    "WARNING": (
+        "Something a person should know; nothing changed. Of a bug of ours the end of its "
+        "`traceback`.",
+        ("message", "traceback"),
+    ),
     "PHASE_FILLED": ("A deferred phase got its tasks.", ("phase", "tasks")),
     "PHASE_REFUSED": ("An answer for a phase was refused.", ("phase", "defects")),
     "PHASE_REOPENED": ("A task of the phase was replaced.", ("phase", "replaced", "by")),

@@ -37,6 +37,7 @@ from yaoki.ports import ALL, Clock, Store
 AWAY = timedelta(seconds=15)
 # The run is paused by then, so nobody claims it again before a person has answered.
 AT_ONCE = timedelta(0)
+TRACEBACK_CHARS_MAX = 8_000
 Piece = Callable[[Run, Task, Hold], Report]
 
 
@@ -165,9 +166,17 @@ class Worker:
                 return Declined(f"the disk is full: {error.filename or error}", AWAY)
             return _of_os(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
-            where = traceback.extract_tb(bug.__traceback__)[-1]
-            words = f"internal error in {task.stage}: {bug!r} ({where.name}:{where.lineno})"
-            return Faulted(words, transient=True)
+            return self._of_bug(task, bug)
+
+    def _of_bug(self, task: Task, bug: Exception) -> Faulted:
+        """The whole traceback goes into the journal: without it nobody can fix what it tells of."""
+        where = traceback.extract_tb(bug.__traceback__)[-1]
+        place = f"{where.filename}:{where.lineno} in {where.name}"
+        words = f"internal error in {task.stage}: {bug!r} ({place})"
+        told = "".join(traceback.format_exception(bug))[-TRACEBACK_CHARS_MAX:]
+        self._note(task, "WARNING", {"message": words, "traceback": told})
+        remedy = f"report it with its traceback: yaoki trace {task.id} --json"
+        return Faulted(f"{words} (remedy: {remedy})", transient=True)
 
     def _contenders(self, task: Task) -> Sequence[Contender]:
         return self._store.contenders(task) if task.stage in CONTENDING else ()

@@ -1,0 +1,94 @@
+"""What a worker makes of a stage that fails in a way that nobody foresaw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.builders import RUN_ID, HandClock, a_spec
+from tests.store.acts import opened, submit
+from yaoki.core.model import Run, State, Task
+from yaoki.engine.branches import Guard
+from yaoki.engine.hold import Hold
+from yaoki.engine.stages import Stages
+from yaoki.engine.worker import TRACEBACK_CHARS_MAX, Worker
+from yaoki.store import SqlStore
+
+
+class Broken:
+    """Stages with a bug in the first one."""
+
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
+        self.work = self.verify = self.land = self.prepare
+
+    def line(self, run: Run, _: Task) -> Run:
+        return run
+
+    def prepare(self, run: Run, task: Task, hold: Hold) -> Any:
+        return self._sink(self._depth)
+
+    def _sink(self, depth: int) -> Any:
+        empty: dict[str, Any] = {}
+        return self._sink(depth - 1) if depth else empty["the missing key"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    made = opened(tmp_path / "state.db", HandClock())
+    yield made
+    made.close()
+
+
+def a_worker(store: SqlStore, stages: Broken) -> Worker:
+    return Worker(
+        store,
+        cast(Stages, stages),
+        cast(Guard, None),
+        HandClock(),
+        holder="host:1",
+        host="host",
+        lease=timedelta(minutes=1),
+        parallel=1,
+        alive=lambda _: True,
+    )
+
+
+def carried(store: SqlStore, stages: Broken) -> Task:
+    submit(store, a_spec("a"))
+    worker = a_worker(store, stages)
+    (task,) = worker.claim(1, [])
+    done = worker.carry(task, Hold(why=lambda: ""))
+    assert done is not None
+    return done
+
+
+@pytest.mark.spec("0.5", "4.8")
+def test_an_internal_error_names_its_file_and_leaves_its_traceback(store: SqlStore) -> None:
+    """A bug report said `internal error: KeyError('x') (get:12)`: neither which file nor who
+    called, and no log had it either.
+    """
+    task = carried(store, Broken())
+
+    (warning,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "WARNING"]
+    assert task.state is State.WAITING
+    assert task.failure is not None
+    assert "internal error in PREPARE: KeyError('the missing key')" in task.failure.message
+    assert "test_worker.py:" in task.failure.message
+    assert f"yaoki trace {task.id}" in task.failure.message
+    assert warning.task_id == task.id
+    assert "in _sink" in warning.data["traceback"]
+    assert warning.data["traceback"].rstrip().endswith("KeyError: 'the missing key'")
+
+
+@pytest.mark.spec("0.4")
+def test_a_traceback_in_the_journal_is_bounded(store: SqlStore) -> None:
+    carried(store, Broken(depth=400))
+
+    (warning,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "WARNING"]
+    assert len(warning.data["traceback"]) <= TRACEBACK_CHARS_MAX
+    assert warning.data["traceback"].rstrip().endswith("KeyError: 'the missing key'")
