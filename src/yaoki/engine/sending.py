@@ -39,7 +39,9 @@ class Sending:
             channel.send(notice)
         except NoticeFailed as failed:
             words = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
-            self._store.notice_failed(notice, words, permanent=failed.permanent)
+            self._store.notice_failed(
+                notice, words, permanent=failed.permanent, retry_after=failed.retry_after
+            )
             return False
         self._store.notice_sent(notice)
         return True

@@ -219,8 +219,10 @@ class Growing(Claims):
 
         self._db.write(work)
 
-    def notice_failed(self, notice: Notice, why: str, *, permanent: bool) -> None:
-        """Tried again later, and given up by name after many tries."""
+    def notice_failed(
+        self, notice: Notice, why: str, *, permanent: bool, retry_after: timedelta | None = None
+    ) -> None:
+        """Tried again later, as the receiver asked if it did; given up by name after many tries."""
 
         def work(link: Link) -> None:
             now = self._now()
@@ -228,7 +230,7 @@ class Growing(Claims):
             params = {
                 "id": notice.id,
                 "error": why[:500],
-                "due_ms": ms(outbox.again_at(notice.tries, now)),
+                "due_ms": ms(outbox.again_at(notice.tries, now, retry_after)),
                 "given_up": -ms(now) if over else 0,
             }
             changed = link.run(outbox.FAILED, params)

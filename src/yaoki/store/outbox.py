@@ -45,6 +45,8 @@ ONE = "SELECT * FROM outbox WHERE id = :id"
 SENDING = timedelta(minutes=2)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_MAX = timedelta(hours=1)
+# A receiver may ask for a wait of its own, up to this.
+ASKED_MAX = timedelta(days=1)
 TRIES_MAX = 20
 
 
@@ -128,6 +130,9 @@ def take(link: Link, now: datetime, limit: int) -> list[Notice]:
     return [notice_of(row) for row in found if row is not None]
 
 
-def again_at(tries: int, now: datetime) -> datetime:
+def again_at(tries: int, now: datetime, asked: timedelta | None = None) -> datetime:
+    """As long as the receiver asked, within bounds; else twice as long after each try."""
+    if asked is not None:
+        return now + min(max(asked, RETRY_FIRST), ASKED_MAX)
     wait: timedelta = min(RETRY_FIRST * int(2 ** min(tries, 20)), RETRY_MAX)
     return now + wait
