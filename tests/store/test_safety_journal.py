@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -197,6 +198,34 @@ def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: 
     path.unlink()
     open_store(path, clock, durable=False).close()
     assert rows(path, "tasks", "needs") == {k: before[k] for k in ("tasks", "needs")}
+
+
+@pytest.mark.spec("8.7", "0.2")
+def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock: HandClock) -> None:
+    """The archive was renamed into place unsynced and the plain segment deleted: a power loss
+    could take 16 MB of the very file that repairs a corrupt store.
+    """
+    store = open_store(path, clock, durable=False)
+    witness = Witness(Places(path).journal, segment_bytes=2000)
+    assert isinstance(store.database, SqliteDatabase)
+    store.database.witness = witness
+    live(store, clock)
+    store.close()
+    many = len(witness.segments()) - 1
+    calls: list[str] = []
+
+    def listen(_: object, event: str, function: object) -> None:
+        name = getattr(function, "__name__", "")
+        if event == "c_call" and name in {"fsync", "replace", "unlink"}:
+            calls.append(name)
+
+    sys.setprofile(listen)
+    try:
+        witness.compress()
+    finally:
+        sys.setprofile(None)
+
+    assert calls == ["fsync", "replace", "fsync", "unlink"] * many
 
 
 @pytest.mark.spec("8.7", "0.6")

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from yaoki.errors import Fault
 from yaoki.store.lines import COLUMNS, decoded, encoded
+from yaoki.system import write_atomically
 
 SEGMENT_BYTES = 16 << 20
 TAIL_BYTES = 1 << 16
@@ -93,17 +95,17 @@ class Witness:
         return self.folder / f"{_number(newest) + 1:04}.jsonl"
 
     def compress(self) -> None:
-        """All but the newest.  The plain one goes last, so a kill leaves both, and that is fine."""
+        """All but the newest.  The plain one goes last, after the archive and its name are synced:
+        a kill or a power loss leaves both, and that is fine.
+        """
         for plain in self.segments()[:-1]:
             if plain.suffix != ".jsonl":
                 continue
-            partial = plain.with_suffix(f".{os.getpid()}.partial")
             try:
-                partial.write_bytes(gzip.compress(plain.read_bytes(), 6))
-                partial.replace(plain.with_suffix(".jsonl.gz"))
+                archive = gzip.compress(plain.read_bytes(), 6)
+                write_atomically(plain.with_suffix(".jsonl.gz"), archive)
                 plain.unlink(missing_ok=True)
-            except OSError as error:
-                partial.unlink(missing_ok=True)
+            except (OSError, Fault) as error:
                 self._say(f"{plain} could not be compressed: {error}")
 
     # -------------------------------------------------------------- reading
