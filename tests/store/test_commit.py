@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,25 @@ def test_an_event_that_only_tells_leaves_the_row_alone(store: SqlStore) -> None:
     assert store.record(lease_of(task), lambda _: (Note("WARNING", {"message": "m"}),)) == task
 
     assert events_of(store, task_id)[-1] == "WARNING"
+
+
+@pytest.mark.postgres
+@pytest.mark.spec("0.3", "13.1")
+def test_a_commit_that_the_server_turned_into_a_rollback_is_an_error(store: SqlStore) -> None:
+    """A failure inside the transaction was passed over, so the server answers COMMIT with
+    ROLLBACK and no error.  Only an assertion noticed, and `python -O` has none: what was lost
+    counted as stored.
+    """
+    submit(store, a_spec("a"))
+    before = store.journal()
+
+    def work(link: Link) -> None:
+        with suppress(Exception):
+            link.rows("SELECT 1 / 0")
+
+    with pytest.raises(StoreError, match="ended with ROLLBACK"):
+        store.database.write(work)
+
+    assert store.journal() == before
+    store.note(RUN_ID, "WARNING", {"message": "the store goes on"})
+    assert len(store.journal()) == len(before) + 1

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import psycopg
 
+from yaoki.errors import StoreError
 from yaoki.store.database import Link
 from yaoki.store.postgres.link import Connection, WriteLink
 
@@ -111,8 +112,11 @@ class Session:
 
     def commit(self) -> None:
         ended = self.connection.execute("COMMIT", prepare=False).statusmessage
-        # The server answers so, without an error, when a failure inside was passed over.
-        assert ended == "COMMIT", f"the transaction ended with {ended}"
+        if ended != "COMMIT":
+            # The server answers so, without an error, when a failure inside was passed over.
+            raise StoreError(
+                f"a transaction ended with {ended}; nothing of it was stored", hint="yaoki doctor"
+            )
         self.commits += 1
 
     def roll_back(self) -> None:
