@@ -183,9 +183,10 @@ def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
     home = app.folder / task.run_id / task.id / str(attempt)
     if not check:
         return home
-    found = check_folders(home).get(check)
+    ran = check_folders(home, task)
+    found = ran.get(check)
     if found is None:
-        there = sorted(check_folders(home))
+        there = sorted(ran)
         raise Unknown(
             f"no check {check!r} ran in attempt {attempt} of {task.id}",
             hint=f"these ran: {', '.join(there)}" if there else f"yaoki why {task.id}",
@@ -193,10 +194,26 @@ def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
     return found
 
 
-def check_folders(home: Path) -> dict[str, Path]:
-    """The newest folder of each check that ran in an attempt."""
-    places = sorted((home / "checks").glob("*"), key=lambda place: place.stat().st_mtime)
-    return {place.name.partition("-")[2]: place for place in places}
+def check_folders(home: Path, task: Task) -> dict[str, Path]:
+    """The newest folder of each of the task's checks that ran in an attempt.
+
+    A check that is repeated, on the same commit or after a retry of the stage, gets another folder
+    with more words behind its name.  Looks at the base say nothing of the attempt.
+    """
+    names = sorted((check.name for check in task.spec.checks), key=len)
+    found: dict[str, Path] = {}
+    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age):
+        label = place.name.partition("-")[2]
+        for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
+            if "base" not in label.removeprefix(name).split("-"):
+                found[name] = place
+            break
+    return found
+
+
+def _age(place: Path) -> tuple[int, int, str]:
+    """Oldest first; of the same instant the one that was numbered later is newer."""
+    return place.stat().st_mtime_ns, len(place.name), place.name
 
 
 def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:

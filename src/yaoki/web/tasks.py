@@ -197,7 +197,7 @@ def _decision(desk: Desk, task: Task, number: int) -> Document | None:
 
 def _logs(desk: Desk, task: Task, number: int) -> Iterator[Document]:
     home = log_folder(desk.app, task, number)
-    places = {"": home, **{f"check:{name}": at for name, at in check_folders(home).items()}}
+    places = {"": home, **{f"check:{name}": at for name, at in check_folders(home, task).items()}}
     for what, place in places.items():
         for name, file in FILES.items():
             size = _size(place / file)
