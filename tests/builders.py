@@ -41,6 +41,8 @@ from yaoki.core.model import (
     Verdict,
     Work,
 )
+from yaoki.core.tags import joined
+from yaoki.ports import Row
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -179,4 +181,39 @@ def to_land(commit: str = "c0ffee", attempt: int = 1) -> tuple[Event, ...]:
         AgentFinished(an_exit(), "head", "tree"),
         Judged(True, commit, "ba5e", {"tests": "PASSED"}),
         Landed(commit),
+    )
+
+
+def a_row(task: Task, open_needs: int = 0) -> Row:
+    """The task as a store shows it to screens."""
+    return Row(
+        id=task.id,
+        run_id=task.run_id,
+        n=task.n,
+        name=task.spec.name,
+        kind=task.spec.kind.value,
+        state=task.state,
+        stage=task.stage.value,
+        attempt=task.attempt,
+        epoch=task.epoch,
+        holder=task.lease.holder if task.lease else "",
+        due_at=task.due_at,
+        lease_until=task.lease.expires_at if task.lease else None,
+        open_needs=open_needs,
+        required=task.spec.required and not task.parent,
+        reason=task.reason.value if task.reason else "",
+        agent=task.agent.name if task.agent else "",
+        cancel_wanted=task.cancel_wanted,
+        landed=task.landed,
+        question=task.question.text if task.question else "",
+        undo_wanted=task.undo_wanted,
+        parent=task.parent,
+        held=task.held,
+        phase=task.spec.phase,
+        account=(task.agent.account or task.agent.name) if task.agent else "",
+        tags=joined(task.spec.tags),
+        place=task.work.host if task.take_over else "",
+        refused=task.work.refused,
+        session=task.session,
+        spent=task.spent_on,
     )

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, rest_of, until, writes
-from tests.builders import a_task
+from tests.builders import a_row, a_task
 from tests.store.server import Server, binaries, missing
 from yaoki.app.looking import at_work
 from yaoki.core.model import Lease, State
 from yaoki.errors import DiskFull
 from yaoki.system import Completed
-from yaoki.views.tasks import row_of
 from yaoki.views.workers import lacking
 from yaoki.workspace.git import failure
 
@@ -160,7 +159,7 @@ def test_every_word_of_git_for_a_full_disk_is_known(said: str) -> None:
 @pytest.mark.spec("12.1", "11.8")
 def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
     held = Lease(a_task().id, "far-away:1:2:3", 1, NOW - timedelta(seconds=90))
-    row = row_of(a_task(state=State.ACTIVE, lease=held), 0)
+    row = a_row(a_task(state=State.ACTIVE, lease=held))
 
     assert not at_work([row], NOW)
     assert at_work([row], NOW - timedelta(seconds=91))

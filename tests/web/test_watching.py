@@ -17,8 +17,10 @@ from tests.web.browser.crowds import specs
 from yaoki.app import App
 from yaoki.app.looking import look
 from yaoki.app.watching import Watch
+from yaoki.cli.board import Board
 from yaoki.core.events import Answered, UndoRequested
 from yaoki.core.model import Choice, RunId, State, Task, TaskId
+from yaoki.ports import Row
 from yaoki.store import SqlStore, changes
 from yaoki.views import RunView
 
@@ -128,6 +130,35 @@ def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) 
             if dice.random() < 0.6:
                 assert plain(watch.look()) == plain(look(app, app.store.run(RUN))), act.__name__
         assert plain(watch.look()) == plain(look(app, app.store.run(RUN)))
+
+
+@pytest.mark.spec("12.4")
+@pytest.mark.parametrize("seed", range(2))
+def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) -> None:
+    """Only the tasks that a line named were read again: whoever waited for a task that landed
+    kept its old count of open needs, so the table never said why no worker takes it.
+    """
+    dice = Random(seed)
+    with an_app(place) as app:
+        board = Board(app, app.store.run(RUN))
+        for step in range(1, STEPS):
+            seq = app.store.cursor()
+            act = dice.choices([*ACTS], [*ACTS.values()])[0]
+            act(app.store, dice)
+            board.take(app.store.journal(run_id=RUN, after=seq))
+
+            view = board.current(app.clock.now() + step * LEASE)
+
+            now = {row.id: row for row in app.store.rows(RUN)}
+            shown = {task.row.id: task.row for task in view.tasks}
+            assert {key: _told(row) for key, row in shown.items()} == {
+                key: _told(row) for key, row in now.items()
+            }, act.__name__
+
+
+def _told(row: Row) -> tuple[object, ...]:
+    """Heartbeats leave no line, so the table does not show leases."""
+    return row.state, row.stage, row.open_needs, row.held, row.attempt, row.holder, row.reason
 
 
 @pytest.mark.spec("12.5")

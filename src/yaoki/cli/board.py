@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.looking import at_work, questions
 from yaoki.cli.estimate import Pace
-from yaoki.core.model import State, TaskId
+from yaoki.core.model import TaskId
 from yaoki.ports import Entry
-from yaoki.store import pages
-from yaoki.views import RunView, lacking, row_of, run_view
+from yaoki.store import changes, pages
+from yaoki.views import RunView, lacking, run_view
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -37,13 +37,12 @@ RECALLED_MAX = 5_000
 
 
 class Board:
-    """Reads all rows once; afterwards the tasks that the journal names."""
+    """Reads all rows once; afterwards the tasks that the journal names and what needs them."""
 
     def __init__(self, app: App, run: Run) -> None:
         self._app = app
         self._run = run
-        self._rows = {row.id: row for row in app.store.rows(run.id)}
-        self._needs = app.store.needs(run.id)
+        self._read_all()
         self._stale = True
         self._not_before = app.clock.now()
         self.pace = Pace()
@@ -54,15 +53,29 @@ class Board:
         self.view = self._look()
 
     def take(self, entries: Iterable[Entry]) -> None:
+        """Read again what the lines name, and whatever needs those tasks: it may start now."""
         entries = [entry for entry in entries if entry.task_id]
         for entry in entries:
             self._note(entry)
-        for task_id in dict.fromkeys(TaskId(entry.task_id) for entry in entries):
-            if task_id not in self._needs:
-                self._needs = self._app.store.needs(self._run.id)
-            unmet = sum(not self._done(need) for need in self._needs[task_id])
-            self._rows[task_id] = row_of(self._app.store.task(task_id), unmet)
-            self._stale = True
+        if not entries:
+            return
+        named = {TaskId(entry.task_id) for entry in entries}
+        if any(entry.event in changes.SHAPING for entry in entries) or not named <= set(self._rows):
+            self._read_all()
+        else:
+            below = {one for task_id in named for one in self._waiting.get(task_id, ())}
+            again = changes.rows_again(self._app.store.database, self._run.id, named | below)
+            self._rows |= {row.id: row for row in again}
+        self._stale = True
+
+    def _read_all(self) -> None:
+        store = self._app.store
+        self._rows = {row.id: row for row in store.rows(self._run.id)}
+        self._needs = store.needs(self._run.id)
+        self._waiting: dict[TaskId, list[TaskId]] = {}
+        for task_id, needs in self._needs.items():
+            for need in needs:
+                self._waiting.setdefault(need, []).append(task_id)
 
     def _recall(self) -> None:
         database = self._app.store.database
@@ -97,10 +110,6 @@ class Board:
     def cause(self, task_id: str) -> str:
         """Why it was sent back or given back, as far as it was."""
         return self._causes.get(task_id, "")
-
-    def _done(self, need: TaskId) -> bool:
-        row = self._rows.get(need)
-        return row is not None and row.state is State.DONE
 
     def current(self, now: datetime) -> RunView:
         if self._stale and now >= self._not_before:

@@ -9,9 +9,8 @@ from datetime import datetime
 
 from yaoki.core.counting import count
 from yaoki.core.graph import causes
-from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, Task, TaskId
+from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, TaskId
 from yaoki.core.status import Status, exit_code, stands_at
-from yaoki.core.tags import joined
 from yaoki.ports import Row
 
 # Of a task whose agent had nothing to do.
@@ -277,38 +276,3 @@ def _held(row: Row) -> str:
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:
         return "waits until everything else rests; its one re-run is used up"
     return "waits for its one re-run until everything else rests"
-
-
-def row_of(task: Task, open_needs: int) -> Row:
-    """One task as a row, so that a screen need not read all of them again."""
-    return Row(
-        id=task.id,
-        run_id=task.run_id,
-        n=task.n,
-        name=task.spec.name,
-        kind=task.spec.kind.value,
-        state=task.state,
-        stage=task.stage.value,
-        attempt=task.attempt,
-        epoch=task.epoch,
-        holder=task.lease.holder if task.lease else "",
-        due_at=task.due_at,
-        lease_until=task.lease.expires_at if task.lease else None,
-        open_needs=open_needs,
-        required=task.spec.required and not task.parent,
-        reason=task.reason.value if task.reason else "",
-        agent=task.agent.name if task.agent else "",
-        cancel_wanted=task.cancel_wanted,
-        landed=task.landed,
-        question=task.question.text if task.question else "",
-        undo_wanted=task.undo_wanted,
-        parent=task.parent,
-        held=task.held,
-        phase=task.spec.phase,
-        account=(task.agent.account or task.agent.name) if task.agent else "",
-        tags=joined(task.spec.tags),
-        place=task.work.host if task.take_over else "",
-        refused=task.work.refused,
-        session=task.session,
-        spent=task.spent_on,
-    )
