@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.builders import a_failure, a_spec, a_task
 from yaoki.core.blame import first_red, partners
 from yaoki.core.continuous import Commit, Iteration, step
+from yaoki.core.events import RecoveryStarted
+from yaoki.core.machine import evolve
 from yaoki.core.model import (
     RERUNS_PER_ROUND,
     Continuous,
@@ -84,7 +86,36 @@ def group(*, atomic: bool = False, partial: bool = False, used: int = 0) -> Task
 def test_how_a_group_goes_on(
     given_: Task, failed: list[TaskId], done: list[TaskId], wanted: Strategy
 ) -> None:
-    assert choose(given_, failed, done, CHAIN).strategy is wanted
+    assert choose(given_, failed, done, CHAIN, {A, B, C}).strategy is wanted
+
+
+@pytest.mark.spec("16.9", "9.4")
+@pytest.mark.parametrize(
+    ("failed", "done", "required", "wanted"),
+    [
+        ([C], [A, B], {A, B}, Strategy.PARTIAL_COMMIT),
+        ([B, C], [A], {A, B}, Strategy.ESCALATE),
+        ([A], [C], {B, C}, Strategy.ESCALATE),
+        ([A], [C], {C}, Strategy.PARTIAL_COMMIT),
+        ([A, B, C], [], set(), Strategy.ESCALATE),
+    ],
+)
+def test_only_optional_subtasks_are_left_out_unasked(
+    failed: list[TaskId], done: list[TaskId], required: set[TaskId], wanted: Strategy
+) -> None:
+    """`B` needs `A`: without `A` it is left out as well, so both must be optional."""
+    needs = {**CHAIN, TaskId("run00001-1"): (A, B, C)}
+
+    assert choose(group(used=1), failed, done, needs, required).strategy is wanted
+
+
+@pytest.mark.spec("16.9")
+def test_a_subtask_that_failed_again_is_not_recovered() -> None:
+    first = evolve(group(), RecoveryStarted(Strategy.RETRY_FAILED_ONLY, (A, B), (C,)))
+
+    after = evolve(first, RecoveryStarted(Strategy.PARTIAL_COMMIT, (B,), (A, C)))
+
+    assert (after.recovered, after.left_out) == ((A,), (B,))
 
 
 # ------------------------------------------------------------------ blame

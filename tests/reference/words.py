@@ -62,8 +62,8 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("retry_count", "total_attempts", "final_status", "cured"),
     ),
     "RECOVERY_COMPLETE": (
-        "The group or task landed after a recovery.",
-        ("strategy", "recovered_subtasks", "final_status"),
+        "The group landed after a recovery; `left_out_subtasks` failed and are not in it.",
+        ("strategy", "recovered_subtasks", "left_out_subtasks", "final_status"),
     ),
     "SNAPSHOT_RESTORE": (
         "A worktree or a group's branch was put back.",

@@ -199,7 +199,7 @@ def _more(tasks: Sequence[TaskView]) -> None:
 def ask(app: App, task: TaskView) -> None:
     """The question, and each answer as the command that gives it."""
     row = task.row
-    optional = "" if row.required or row.parent else " (optional)"
+    optional = "" if row.required else " (optional)"
     prose(paint(f"  needs you: {line(row.name, 60)}{optional}  {task.reason}", "red"))
     for text in lines_of(row.question):
         prose(f"    {text}")

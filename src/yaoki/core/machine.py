@@ -56,6 +56,7 @@ from yaoki.core.steps import (
     granted,
     held,
     judged,
+    recovering,
     retried,
     returned,
     started,
@@ -126,8 +127,7 @@ def evolve(task: Task, event: Event) -> Task:
         case RecoveryStarted(strategy=Strategy.ESCALATE):
             return task
         case RecoveryStarted(strategy=strategy, failed_subtasks=failed):
-            counts = replace(task.counts, reruns=task.counts.reruns + 1)
-            return replace(task, counts=counts, strategy=strategy, recovered=failed)
+            return recovering(task, strategy, failed)
         case Replaced():
             return replace(task, state=State.REPLACED, lease=None, question=None, held=False)
         case Planned(by=by):

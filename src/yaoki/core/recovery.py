@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from yaoki.core.counting import count
@@ -24,19 +24,35 @@ def choose(
     failed: Sequence[TaskId],
     succeeded: Sequence[TaskId],
     needs: Mapping[TaskId, Sequence[TaskId]],
+    required: Container[TaskId],
 ) -> Choice:
     """A group is recovered once; what fails again lands in part if that is allowed, else a person.
 
-    Recovering again and again would spend agent runs without an end.
+    Recovering again and again would spend agent runs without an end.  Optional subtasks never
+    hold up their group, unless a required one needs them.
     """
     if group.counts.reruns == 0:
         return _recover(group, failed, succeeded, needs)
     again = f"{count(len(failed), 'subtask')} failed again"
-    if group.spec.partial and not group.spec.atomic and succeeded:
+    landable = bool(succeeded) and not group.spec.atomic
+    dropped = [one for one in left_out(group, failed, needs) if one not in succeeded]
+    if landable and not any(one in required for one in dropped):
+        words = f"{again}, none of them required; {len(succeeded)} succeeded and may land"
+        return Choice(Strategy.PARTIAL_COMMIT, words, "required: true on one that failed")
+    if landable and group.spec.partial:
         words = f"{again}; {len(succeeded)} succeeded and may land"
         return Choice(Strategy.PARTIAL_COMMIT, words, "partial: false")
     words = f"{again} after the group was recovered once"
     return Choice(Strategy.ESCALATE, words, "partial: true with a subtask that succeeded")
+
+
+def left_out(
+    group: Task, failed: Sequence[TaskId], needs: Mapping[TaskId, Sequence[TaskId]]
+) -> list[TaskId]:
+    """What failed and everything that needs it, inside the group."""
+    members = {group.id, *needs.get(group.id, ())}
+    below = [t for one in failed for t in downstream(one, needs) if t in members and t != group.id]
+    return list(dict.fromkeys((*failed, *below)))
 
 
 def _recover(

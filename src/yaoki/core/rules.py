@@ -33,6 +33,7 @@ from yaoki.core.model import (
     Item,
     Kind,
     Stage,
+    Strategy,
     Task,
     TaskKind,
     Verdict,
@@ -263,8 +264,7 @@ def _with_findings(
 def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.already)
     if task.strategy is not None:
-        told = {"strategy": task.strategy.value, "recovered_subtasks": list(task.recovered)}
-        return (landed, Note("RECOVERY_COMPLETE", {**told, "final_status": "PASS"}))
+        return (landed, _recovered(task, task.strategy))
     if task.counts.total == 0:
         return (landed,)
     data = {
@@ -274,6 +274,16 @@ def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
         "cured": task.feedback.pattern if task.feedback else "",
     }
     return (landed, Note("RETRY_SUCCESS", data))
+
+
+def _recovered(group: Task, strategy: Strategy) -> Note:
+    told = {
+        "strategy": strategy.value,
+        "recovered_subtasks": list(group.recovered),
+        "left_out_subtasks": list(group.left_out),
+        "final_status": "PARTIAL" if group.left_out else "PASS",
+    }
+    return Note("RECOVERY_COMPLETE", told)
 
 
 def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:

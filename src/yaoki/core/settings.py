@@ -113,7 +113,7 @@ class Recovery:
 
     enable_snapshots: bool = key(True, "keep a snapshot of the worktree before each attempt")
     snapshot_retention_hours: float = key(24.0, "hours a snapshot is kept", high=87_600)
-    partial_commit_enabled: bool = key(True, "land the good part of a group whose rest failed")
+    partial_commit_enabled: bool = key(False, "land the good part of a group whose rest failed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from yaoki.core.model import (
     Kind,
     Stage,
     State,
+    Strategy,
     Task,
     TaskKind,
     Work,
@@ -150,6 +151,18 @@ def granted(task: Task) -> Task:
         same_failures=0,
         failed_tree="",
     )
+
+
+def recovering(task: Task, strategy: Strategy, failed: tuple[str, ...]) -> Task:
+    """A group goes on after `failed` failed: they are tried again, or it lands without them.
+
+    A subtask that was tried again and failed again was not recovered.
+    """
+    counts = replace(task.counts, reruns=task.counts.reruns + 1)
+    if strategy is not Strategy.PARTIAL_COMMIT:
+        return replace(task, counts=counts, strategy=strategy, recovered=failed)
+    recovered = tuple(one for one in task.recovered if one not in failed)
+    return replace(task, counts=counts, strategy=strategy, recovered=recovered, left_out=failed)
 
 
 def blamed(task: Task) -> Task:

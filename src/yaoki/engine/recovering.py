@@ -15,9 +15,8 @@ from yaoki.core.events import (
     Why,
 )
 from yaoki.core.failing import not_rerun
-from yaoki.core.graph import downstream
 from yaoki.core.model import Run, State, Strategy, Task, TaskId
-from yaoki.core.recovery import Choice, choose
+from yaoki.core.recovery import Choice, choose, left_out
 from yaoki.core.rounds import next_round
 from yaoki.engine.moments import moment
 from yaoki.ports import Clock, Row, Store, Workspace
@@ -88,7 +87,9 @@ class Recovering:
         done = [row for row in rows if row.state is State.DONE]
         failed = [task.id for task in held]
         needs = self._store.needs(run.id)
-        choice = choose(group, failed, [row.id for row in done], needs)
+        # The subtasks of an optional group are optional for the run, and yet parts of the group.
+        required = {row.id for row in rows if row.required or not group.spec.required}
+        choice = choose(group, failed, [row.id for row in done], needs, required)
         started = RecoveryStarted(
             choice.strategy, tuple(failed), tuple(row.id for row in done), _why(choice)
         )
@@ -100,13 +101,12 @@ class Recovering:
             case Strategy.ROLLBACK_AND_RETRY:
                 return self._rolled_back(run, group, done, held, started)
             case Strategy.PARTIAL_COMMIT:
-                below = [t for one in failed for t in downstream(one, needs) if t != group.id]
-                inside = {row.id for row in rows if row.state is not State.DONE}
-                left_out = [*failed, *(t for t in dict.fromkeys(below) if t in inside)]
+                done_ids = {row.id for row in done}
+                dropped = [t for t in left_out(group, failed, needs) if t not in done_ids]
                 told = RecoveryStarted(
-                    choice.strategy, tuple(left_out), started.succeeded_subtasks, started.why
+                    choice.strategy, tuple(dropped), started.succeeded_subtasks, started.why
                 )
-                leaving = [(one, _left_out) for one in left_out]
+                leaving = [(one, _drop) for one in dropped]
                 return [(group.id, lambda _: (told,)), *leaving]
             case Strategy.ESCALATE:
                 asked = [(one, self._asking(choice.reason)) for one in failed]
@@ -162,7 +162,7 @@ def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
     return lambda task: (RerunGranted(head, strategy, why),) if task.held else ()
 
 
-def _left_out(task: Task) -> Sequence[Event]:
+def _drop(task: Task) -> Sequence[Event]:
     why = "left out: its group lands without it"
     return () if task.state.final else (CancelRequested(why), Cancelled(why))
 

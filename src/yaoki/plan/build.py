@@ -39,7 +39,7 @@ def build(draft: Draft, source: str) -> Plan:
         goal=draft.plan.goal.strip(),
         base=draft.plan.base,
         catalogue=catalogue,
-        specs=tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks),
+        specs=_specs(draft, catalogue, needs),
         done_when=tuple(draft.plan.done_when),
         source=source,
         priority=draft.plan.priority,
@@ -138,6 +138,17 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
         account=agent.account,
         concurrency=agent.concurrency,
         options=dict(agent.options),
+    )
+
+
+def _specs(
+    draft: Draft, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
+) -> tuple[Spec, ...]:
+    """A run that may end without a group may end without its parts."""
+    specs = tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks)
+    optional = {spec.name for spec in specs if spec.kind is TaskKind.GROUP and not spec.required}
+    return tuple(
+        replace(spec, required=False) if spec.group in optional else spec for spec in specs
     )
 
 

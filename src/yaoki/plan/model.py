@@ -292,7 +292,7 @@ class TaskModel(Strict):
     phase: str = Field("", description="the phase it belongs to")
     tasks: list[TaskModel] = Field([], description="of a group: its subtasks")
     atomic: bool = Field(False, description="of a group: all of it or nothing")
-    partial: bool = Field(True, description="of a group: it may land without what failed")
+    partial: bool = Field(False, description="of a group: it may land without what failed")
     constraints: ConstraintsModel = Field(
         default_factory=ConstraintsModel, description="of a plan task: what it may make"
     )

@@ -51,7 +51,7 @@ def _ends(link: Link, made: list[TaskId]) -> list[TaskId]:
     is no other.
     """
     rows = [row for one in made if (row := link.row(sql.TASK, {"id": one})) is not None]
-    pool = [TaskId(row["id"]) for row in rows if row["required"]] or made
+    pool = [TaskId(row["id"]) for row in rows if row["required"] and not row["parent"]] or made
     needed: set[str] = set()
     for one in pool:
         found = link.rows("SELECT need_id FROM needs WHERE task_id = :id", {"id": one})

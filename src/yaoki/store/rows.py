@@ -48,6 +48,7 @@ DOC = (
     "unmovable",
     "strategy",
     "recovered",
+    "left_out",
     "spent_on",
     "forgiven_spend",
 )
@@ -118,8 +119,7 @@ def new_task_params(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
         "kind": task.spec.kind.value,
         "rank": rank,
         "priority": task.spec.priority,
-        # The group answers for its subtasks.
-        "required": int(task.spec.required and not task.parent),
+        "required": int(task.spec.required),
         "open_needs": open_needs,
         "parent": task.parent,
         "phase": task.spec.phase,

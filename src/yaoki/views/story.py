@@ -141,6 +141,13 @@ def _recovering(data: Data) -> str:
     return f"{data['strategy']}: {count(len(data.get('failed_subtasks', ())), 'subtask')} failed"
 
 
+def _recovered(data: Data) -> str:
+    """Journals of an earlier yaoki name no subtask that was left out."""
+    if left_out := data.get("left_out_subtasks"):
+        return f"landed by {data['strategy']} without {count(len(left_out), 'subtask')} that failed"
+    return f"recovered by {data['strategy']}"
+
+
 def _blamed(data: Data) -> str:
     beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
     looked = count(data["looked"], "commit")
@@ -168,7 +175,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RERUN_HELD": _held,
     "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
     "RECOVERY_START": _recovering,
-    "RECOVERY_COMPLETE": lambda data: f"recovered by {data['strategy']}",
+    "RECOVERY_COMPLETE": _recovered,
     "TASK_BLAMED": _blamed,
     "TASK_UNLANDED": lambda data: f"taken back off its branch: {data.get('why', '')}",
     "TASK_RECALLED": lambda data: f"interrupted, its work is kept: {data.get('why', '')}",

@@ -96,8 +96,10 @@ class RunView:
 
     @property
     def notes(self) -> tuple[TaskView, ...]:
-        """Optional tasks that did not land: a note, never a failed run."""
-        return tuple(v for v in self.tasks if not v.row.required and v.row.state in STUCK)
+        """What did not land and is no question of its own: optional tasks, and parts of groups."""
+        return tuple(
+            v for v in self.tasks if (v.row.parent or not v.row.required) and v.row.state in STUCK
+        )
 
 
 def is_proof(view: TaskView) -> bool:

@@ -124,6 +124,7 @@ class Task:
     `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
     for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
     work is taken back; `recalled` says that it was, `unmovable` that it could not be.
+    Of a group: `recovered` subtasks were tried again; it lands without those `left_out`.
     """
 
     id: TaskId
@@ -165,6 +166,7 @@ class Task:
     unmovable: bool = False
     strategy: Strategy | None = None
     recovered: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     spent_on: Spend = field(default_factory=Spend)
     forgiven_spend: Spend = field(default_factory=Spend)
 

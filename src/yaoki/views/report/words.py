@@ -88,7 +88,8 @@ def verdict(status: str, numbers: Data, paused: str) -> str:
     if status == "PAUSED":
         return f"The run is paused ({text(paused, 160)}): {so_far}{_rest(numbers)}."
     if status == "CANCELLED":
-        return f"The run has ended without being done: {so_far}{_rest(numbers)}."
+        without = _without(numbers["dropped"])
+        return f"The run has ended without being done: {so_far}{_rest(numbers)}{without}."
     if status == "ACTIVE":
         return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
     return f"The run needs you: {so_far}{_rest(numbers)}."

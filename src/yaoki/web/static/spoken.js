@@ -80,6 +80,7 @@ const PARTS = {
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
   QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: brief(commit) }],
   RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch: said(mismatch), repair: said(repair), n: tasks.length }],
+  RECOVERY_COMPLETE: ({ strategy, left_out_subtasks: left = [] }) => [left.length ? ".partial" : "", { strategy, n: left.length }],
   RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
   RERUN_GRANTED: ({ head }) => ["", { head: brief(head) }],
   RERUN_HELD: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],

@@ -1,0 +1,99 @@
+"""Wrong results and wrong counts that were found once, each as a story that can be told again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+
+
+def shell(words: str) -> dict[str, Any]:
+    """An agent that is one line of shell; the prompt comes as its argument and is not read."""
+    return {"command": ["sh", "-c", words], "prompt": "argument"}
+
+
+def of(place: Place, task: str, event: str) -> list[dict[str, Any]]:
+    return [entry["data"] for entry in place.events(task) if entry["event"] == event]
+
+
+def files(place: Place) -> set[str]:
+    held = place.git("ls-tree", "-r", "--name-only", place.status()["run_branch"]).split()
+    return set(held) - {"README", "yaoki.toml"}
+
+
+# ------------------------------------------------------------------ a failed part of a group
+
+
+def a_group(second: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Two subtasks; the second one never passes its check."""
+    good, bad = shell("echo 1 > g1.txt"), shell("date +%N > no.txt")
+    subtasks = [
+        {"id": "g1", "goal": "x", "agent": "good", "checks": ["c1"]},
+        {"id": "g2", "goal": "x", "agent": "bad", "checks": ["c2"], **second},
+    ]
+    return {
+        "goal": "x",
+        "agents": {"good": good, "bad": bad},
+        "checks": {
+            "c1": {"shell": "test -f g1.txt"},
+            "c2": {"shell": "test -f g2.txt"},
+            "some": {"shell": "ls g*.txt"},
+        },
+        "tasks": [
+            {"id": "grp", "goal": "x", "kind": "group", "checks": ["some"], "tasks": subtasks}
+            | more
+        ],
+    }
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.9", "8.3")
+@pytest.mark.parametrize("second", [{}, {"required": True}])
+def test_a_required_subtask_that_failed_for_good_fails_its_group(
+    place: Place, second: dict[str, Any]
+) -> None:
+    """By default nothing of the group lands, and a person is asked about the subtask."""
+    done = place.yaoki("run", place.plan(a_group(second)), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert files(place) == set()
+    assert place.task("g2")["required"] is True
+    assert place.task("g2")["state"] == "ESCALATED"
+    assert of(place, "grp", "RECOVERY_COMPLETE") == []
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.9", "12.1")
+def test_a_group_that_lands_without_a_required_part_ends_the_run_with_3(place: Place) -> None:
+    """The plan allows it; the run still says what is missing, and calls nothing recovered."""
+    done = place.yaoki("run", place.plan(a_group({}, partial=True)), "--quiet")
+
+    assert done.code == 3, done.out + done.err
+    assert files(place) == {"g1.txt"}
+    assert "g2 was left out of its group" in done.out
+    assert place.status()["status"] == "CANCELLED"
+    (complete,) = of(place, "grp", "RECOVERY_COMPLETE")
+    assert complete == {
+        "strategy": "PARTIAL_COMMIT",
+        "recovered_subtasks": [],
+        "left_out_subtasks": [place.task("g2")["id"]],
+        "final_status": "PARTIAL",
+    }
+    verdict = place.yaoki("report", "--json").document["verdict"]
+    assert "without being done" in verdict
+    assert "1 part of a group failed and was left out" in verdict
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.9", "9.4")
+def test_a_group_lands_without_an_optional_part_and_the_run_is_done(place: Place) -> None:
+    done = place.yaoki("run", place.plan(a_group({"required": False})), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert files(place) == {"g1.txt"}
+    assert "g2 was left out of its group" in done.out
+    (complete,) = of(place, "grp", "RECOVERY_COMPLETE")
+    assert (complete["recovered_subtasks"], complete["final_status"]) == ([], "PARTIAL")
