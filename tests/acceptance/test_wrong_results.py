@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,3 +98,98 @@ def test_a_group_lands_without_an_optional_part_and_the_run_is_done(place: Place
     assert "g2 was left out of its group" in done.out
     (complete,) = of(place, "grp", "RECOVERY_COMPLETE")
     assert (complete["recovered_subtasks"], complete["final_status"]) == ([], "PARTIAL")
+
+
+# ------------------------------------------------------------------ an agent's own word of failure
+
+
+def a_task_of(words: str, **more: Any) -> dict[str, Any]:
+    """One task of an agent in shell, proven by a check that its work passes."""
+    return {
+        "goal": "x",
+        "agents": {"m": shell(words)},
+        "agent": "m",
+        "checks": {"lint": {"shell": "test -f notes.txt"}},
+        "tasks": [{"id": "t", "goal": "write the notes", **more}],
+    }
+
+
+NOTES = "echo sorry $$ > notes.txt; "
+SAYS_FAILED = {
+    "command": f"{sys.executable} -m yaoki result --status failed --summary 'cannot do it'",
+    "file": """echo '{"status": "failed", "summary": "cannot do it"}' > $YAOKI_RESULT""",
+    "other-word": """echo '{"status": "Error", "summary": "cannot do it"}' > $YAOKI_RESULT""",
+    "not-json": "echo 'failed: cannot do it' > $YAOKI_RESULT",
+}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.8")
+@pytest.mark.parametrize("form", SAYS_FAILED)
+@pytest.mark.parametrize("code", [0, 1])
+def test_an_agent_that_reports_its_failure_is_never_overruled(
+    place: Place, form: str, code: int
+) -> None:
+    """The checks pass, but the agent says that it failed: it is tried again with its own words."""
+    plan = a_task_of(f"{NOTES}{SAYS_FAILED[form]}; exit {code}", retry={"max_retries": 1})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    task = place.task("t")
+    assert done.code == 4, done.out + done.err
+    assert (task["state"], task["landed"]) == ("ESCALATED", None)
+    assert files(place) == set()
+    (retried,) = of(place, "t", "RETRY_DECISION")
+    assert (retried["failure"]["kind"], retried["failure"]["pattern"]) == (
+        "INCOMPLETE",
+        "agent-failed",
+    )
+    assert "cannot do it" in place.prompt(task, 2)
+    assert "cannot do it" in task["question"]
+    assert "cannot do it" in place.yaoki("report").out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.8", "10.4")
+def test_a_person_may_accept_what_an_agent_called_failed(place: Place) -> None:
+    plan = a_task_of(f"{NOTES}{SAYS_FAILED['command']}", retry={"max_retries": 0})
+    place.yaoki("run", place.plan(plan), "--quiet")
+
+    place.yaoki("answer", "t", "done")
+    done = place.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert files(place) == {"notes.txt"}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("16.8")
+def test_a_contradiction_is_one_question_with_both_sides_and_no_retry(place: Place) -> None:
+    why = "test_a wants 3, the task says 4"
+    call = f"{sys.executable} -m yaoki result --status conflict --summary '{why}'"
+    plan = a_task_of(f"{NOTES}{call}")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    task = place.task("t")
+    assert done.code == 4, done.out + done.err
+    assert (task["state"], task["attempt"], task["reason"]) == ("ESCALATED", 1, "NEEDS_HUMAN")
+    assert "write the notes" in task["question"]
+    assert why in task["question"]
+    assert of(place, "t", "RETRY_DECISION") == []
+    assert files(place) == set()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("4.2")
+def test_an_exit_code_other_than_0_is_shown_wherever_the_task_is_shown(place: Place) -> None:
+    done = place.yaoki("run", place.plan(a_task_of(f"{NOTES}exit 3")), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "exit code 3" in done.out
+    assert place.task("t")["agent_ended"] == "exit code 3"
+    for words in (("status",), ("why", "t"), ("report",)):
+        assert "exit code 3" in place.yaoki(*words).out, words
+    page = place.folder / "report.html"
+    place.yaoki("report", "--output", str(page))
+    assert "exit code 3" in page.read_text()

@@ -233,6 +233,58 @@ def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: Kind
     assert the_retry(concluded(task, replace(PASSED, changed=()))).failure.kind is kind
 
 
+@pytest.mark.spec("16.8")
+@pytest.mark.parametrize("changed", [("a.py",), ()])
+def test_passing_checks_never_overrule_an_agent_that_says_it_failed(
+    changed: tuple[str, ...],
+) -> None:
+    exit_ = an_exit(failed=True, claim="no network")
+    task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
+
+    events = concluded(task, replace(PASSED, changed=changed))
+
+    failure = the_retry(events).failure
+    assert (failure.kind, failure.pattern) == (Kind.INCOMPLETE, "agent-failed")
+    assert "no network" in failure.message
+    assert not next(event for event in events if isinstance(event, Judged)).passed
+
+
+@pytest.mark.spec("16.8", "4.6")
+def test_other_words_about_the_same_failure_are_the_same_failure() -> None:
+    """Words differ from try to try; if they were compared, no try would ever be futile."""
+    one, other = (
+        the_retry(
+            concluded(an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_)), PASSED)
+        ).failure
+        for exit_ in (an_exit(failed=True, claim="no net"), an_exit(failed=True, claim="alas"))
+    )
+
+    assert one.fingerprint == other.fingerprint
+
+
+@pytest.mark.spec("16.8", "6.9")
+def test_a_failing_check_goes_back_with_the_agents_own_words() -> None:
+    exit_ = an_exit(code=1, failed=True, claim="no network")
+    task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
+
+    failure = the_retry(concluded(task, FAILED)).failure
+
+    assert failure.check == "check0"
+    assert "no network" in failure.message
+
+
+@pytest.mark.spec("16.8")
+def test_a_contradiction_is_a_question_with_both_sides() -> None:
+    task = an_active_task(Stage.WORK)
+    report = replace(WORKED, exit=an_exit(contradiction="test_a wants 3"))
+
+    asked = the_escalation(concluded(task, report))
+
+    assert (asked.failure.kind, asked.blocked) == (Kind.ESCALATE_REQUIRED, Reason.NEEDS_HUMAN)
+    assert "Make login work." in asked.question.text
+    assert "test_a wants 3" in asked.question.text
+
+
 @pytest.mark.spec("3.5", "6.9")
 def test_nothing_changed_is_incomplete_and_says_what_is_still_missing() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))

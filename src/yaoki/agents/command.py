@@ -117,7 +117,9 @@ class CommandAgent:
             session="" if limit == "session" else self._conversation(folder, told),
             start_error=look.start_error,
             start_fault=_our_fault(look),
-            failed=result.status == "failed",
+            failed=result.failed or told.limit == "unknown",
+            claim=mask(_claim(result, told), secrets),
+            contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
             report_bytes=size_of(folder / OUT),
             said=mask(plain(tail(folder / OUT, SAID_BYTES)), secrets),
             cost=used.cost,
@@ -282,6 +284,13 @@ def _limit(told: Told, lines: tuple[str, ...]) -> str:
 def _our_fault(look: Look) -> bool:
     """Not the agent's: no room for another process, or its worktree cannot be entered."""
     return look.start_errno in NO_ROOM or look.start_error.startswith("cannot enter")
+
+
+def _claim(result: Result, told: Told) -> str:
+    """What the agent itself says of its failure: in its note, or with its last event."""
+    if result.failed:
+        return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
+    return told.message if told.limit == "unknown" else ""
 
 
 def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) -> str:

@@ -17,12 +17,19 @@ RESULT = "result.json"
 BYTES_MAX = 64 * 1024
 TEXT_MAX = 4000
 WAIT_MAX_S = 30 * 24 * 3600.0
-STATUSES = ("failed", "question", "done")
+STATUSES = ("failed", "conflict", "question", "done")
+EXCERPT_CHARS = 400
+
+
+_OR = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`defect` says why the note, or a part of it, was not taken."""
+    """`defect` says why the note, or a part of it, was not taken.
+
+    `failed` is fail closed: a note that cannot be understood is no word of success.
+    """
 
     status: str = ""
     summary: str = ""
@@ -31,6 +38,10 @@ class Result:
     retry_after: timedelta | None = None
     defect: str = ""
 
+    @property
+    def failed(self) -> bool:
+        return self.status == "failed" or bool(self.defect)
+
 
 def read_result(folder: Path) -> Result:
     """What the agent noted; a note that cannot be read says so in `defect`."""
@@ -38,13 +49,13 @@ def read_result(folder: Path) -> Result:
     if not raw:
         return Result()
     if len(raw) > BYTES_MAX:
-        return Result(defect=f"{RESULT} is longer than {BYTES_MAX} bytes")
+        return Result(summary=_excerpt(raw), defect=f"{RESULT} is longer than {BYTES_MAX} bytes")
     try:
         note = json.loads(raw)
     except (ValueError, RecursionError):
-        return Result(defect=f"{RESULT} is not JSON")
+        return Result(summary=_excerpt(raw), defect=f"{RESULT} is not JSON")
     if not isinstance(note, dict):
-        return Result(defect=f"{RESULT} is not an object")
+        return Result(summary=_excerpt(raw), defect=f"{RESULT} is not an object")
     return _checked(note)
 
 
@@ -55,9 +66,17 @@ def _checked(note: Mapping[str, Any]) -> Result:
     if status == "question" and not question:
         question = summary or "the agent asked for a person and gave no question"
     safe = note.get("retry_safe", True)
-    defect = "" if status in ("", *STATUSES) else f"{RESULT}: unknown status {status[:40]!r}"
+    if status == "conflict" and not summary:
+        summary = "the agent says that the task contradicts its checks, and gives no reason"
+    known = status in ("", *STATUSES)
+    defect = "" if known else f"{RESULT}: unknown status {status[:40]!r}; use {_OR}"
     # Anything but a plain true is taken as the careful answer.
     return Result(status, summary, question, safe is True, _wait(note), defect)
+
+
+def _excerpt(raw: bytes) -> str:
+    """The beginning of a note that is not what it should be: its words may still say why."""
+    return " ".join(sound(raw[:EXCERPT_CHARS].decode(errors="replace")).split())
 
 
 def _text(note: Mapping[str, Any], key: str) -> str:

@@ -20,7 +20,7 @@ from yaoki.core.display import one_line, plain
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Entry
+from yaoki.ports import Entry, Row
 from yaoki.views import OFF_BRANCH, RunView, TaskView, told, waiting_for
 
 COLOURS = {
@@ -138,7 +138,8 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
             return line(f"{view.reason}: {row.question}")
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
-            return f"{row.landed[:10]}{lost}"
+            ended = f"  {agent_words(row)}" if row.agent_ended else ""
+            return f"{row.landed[:10]}{lost}{ended}"
         case State.WAITING:
             reason = f"{view.reason}: " if view.blocked else ""
             return line(reason + waiting_for(view, now, names))
@@ -148,6 +149,11 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
             return f"{row.agent}  {view.lacks}" if view.lacks else row.agent
         case State.CANCELLED | State.REPLACED:
             return ""
+
+
+def agent_words(row: Row) -> str:
+    """How the agent of landed work ended, where that was not with exit code 0."""
+    return f"its agent: {row.agent_ended}" if row.agent_ended else ""
 
 
 def names_of(view: RunView) -> dict[str, str]:

@@ -12,6 +12,7 @@ from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import (
     NAME_CHARS,
     QUESTION_CHARS,
+    agent_words,
     columns,
     line,
     lines_of,
@@ -179,7 +180,7 @@ def _landed(app: App, view: RunView) -> None:
     rows = [
         (
             *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),
-            UNCHANGED if t.row.id in unchanged else "",
+            UNCHANGED if t.row.id in unchanged else agent_words(t.row),
         )
         for t in made[:SHOWN]
     ]

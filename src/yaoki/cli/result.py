@@ -11,11 +11,18 @@ from yaoki.cli.door import json_option
 from yaoki.cli.render import document, say
 from yaoki.views import SCHEMA
 
+FOLLOWS = {
+    "failed": "the work does not land as it is",
+    "conflict": "a person is asked",
+    "question": "a person is asked",
+    "done": "the checks decide",
+}
+
 
 @click.command()
 @click.option(
     "--status",
-    type=click.Choice(["failed", "done", "question"]),
+    type=click.Choice(["failed", "conflict", "question", "done"]),
     required=True,
     help="How it went.",
 )
@@ -42,7 +49,11 @@ def result(
     as_json: bool,
     repo: str | None,
 ) -> int:
-    """Say how your attempt at a task ended; for agents.  A claim, never a proof."""
+    """Say how your attempt at a task ended; for agents.  A claim, never a proof.
+
+    failed: tried again with your words.  conflict: the task and its checks contradict each other;
+    a person decides.  question: a person answers.  done: the checks decide.
+    """
     from yaoki.mcp.caller import repository_of
     from yaoki.mcp.desk import Desk
     from yaoki.mcp.results import Said, defect, note
@@ -57,5 +68,6 @@ def result(
         told = {"task": task.id, "attempt": caller.attempt, "epoch": caller.epoch}
         document({"schema": SCHEMA, **told, "status": status, "noted": True})
     else:
-        say(f"{task.id}: {status} is noted for attempt {caller.attempt}; the checks decide")
+        follows = FOLLOWS[status]
+        say(f"{task.id}: {status} is noted for attempt {caller.attempt}; {follows}")
     return 0

@@ -23,8 +23,11 @@ from yaoki.core.model import (
 OUTPUT_KEPT = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
 SAID_CHARS = 500
+SIDE_CHARS = 800
 # Patterns that say the work is not whole, rather than not good.
 UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
+# The agent itself says that it failed.
+AGENT_FAILED = "agent-failed"
 UNDELIVERED = "UNDELIVERED"
 # The check is not fit for what the plan asks of it.
 UNFIT = "CHECK_UNFIT"
@@ -124,6 +127,20 @@ def fatal(code: str, message: str, *, ours: bool = False) -> Failure:
     )
 
 
+def contradicted(goal: str, words: str) -> Failure:
+    """One question with both sides: neither the task nor its checks is changed by us."""
+    sides = f"The task:\n{_clipped(goal)}\n\nThe agent:\n{_clipped(words)}"
+    return failed(
+        Kind.ESCALATE_REQUIRED,
+        f"The agent says that the task and its checks contradict each other.\n\n{sides}",
+    )
+
+
+def _clipped(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= SIDE_CHARS else f"{text[:SIDE_CHARS]}…"
+
+
 def before_verify(exit_: AgentExit) -> Failure | None:
     """Failures that need no look at the work: it was cut off, asked, or could not run at all."""
     if exit_.cut_off:
@@ -198,12 +215,35 @@ def of_nothing(exit_: AgentExit) -> Failure:
         return failed(Kind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in _CUT:
         return _for_a_person(exit_)
+    if exit_.failed:
+        return of_own_report(exit_, "nothing was changed, and the agent reported that it failed")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
     words = f"nothing was changed{ended}"
     if exit_.limit:
         words = f"{words}; {_CUT[exit_.limit]}"
     failure = failed(Kind.INCOMPLETE, words, pattern="no-change")
     return _telling(failure, exit_) if ended else failure
+
+
+def of_own_report(exit_: AgentExit, head: str = "the agent reported that it failed") -> Failure:
+    """Rule 16.8: passing checks never overrule an agent that says that it failed.
+
+    Its words differ from try to try, so they are no part of the fingerprint.
+    """
+    known = of_exit(exit_)
+    if known is not None:
+        return _claimed(known, exit_)
+    failure = failed(Kind.INCOMPLETE, head, pattern=AGENT_FAILED)
+    params = {"claim": exit_.claim, "exitCode": exit_.code}
+    return replace(failure, message=f"{head}: {exit_.claim}", params=params)
+
+
+def _claimed(failure: Failure, exit_: AgentExit) -> Failure:
+    """The failure, with the agent's own words about it where there are any."""
+    if not exit_.claim or exit_.claim in failure.message:
+        return failure
+    words = f"{failure.message}; the agent reported that it failed: {exit_.claim}"
+    return replace(failure, message=words)
 
 
 def _telling(failure: Failure, exit_: AgentExit) -> Failure:
@@ -247,7 +287,9 @@ def _together(verdict: Verdict) -> Finding | None:
 
 
 def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
-    """Why a verdict did not pass."""
+    """Why a verdict did not pass, or why a passed one does not count."""
+    if verdict.passed and exit_ is not None and exit_.failed:
+        return of_own_report(exit_)
     finding = _together(verdict)
     if finding is None:
         return failed(Kind.QUALITY_FAILURE, "nothing was proven: no check passed")
@@ -259,7 +301,7 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     known = of_exit(exit_)
     if known is not None and not _overstated(known, exit_):
         return known
-    return _cut_off(_of_finding(finding), exit_)
+    return _claimed(_cut_off(_of_finding(finding), exit_), exit_)
 
 
 def _of_broken(finding: Finding) -> Failure:

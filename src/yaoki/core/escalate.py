@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.classify import FATAL
+from yaoki.core.classify import AGENT_FAILED, FATAL
 from yaoki.core.counting import count
 from yaoki.core.model import (
     BUILT_IN,
@@ -154,7 +154,8 @@ def _of_a_check(task: Task, failure: Failure) -> bool:
         case Kind.QUALITY_FAILURE:
             found = True
         case Kind.INCOMPLETE:
-            found = failure.pattern != "no-change" or exit_ is None or exit_.clean
+            by_agent = failure.pattern in {"no-change", AGENT_FAILED}
+            found = not by_agent or exit_ is None or exit_.clean
         case Kind.ESCALATE_REQUIRED:
             found = bool(failure.pattern) or failure.check == GIT_CONFIG
         case _:

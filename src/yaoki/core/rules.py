@@ -176,10 +176,17 @@ def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
         kept = replace(task, work=replace(task.work, head=report.head))
         return (*ended, *failing(kept, failure, moment, report.tree))
     finished = _ended(task, report)
-    failure_ = classify.before_verify(report.exit)
+    failure_ = _before_verify(task, report.exit)
     if failure_ is not None:
         return (*finished, *failing(task, failure_, moment, report.tree))
     return finished
+
+
+def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
+    cut_off = classify.before_verify(exit_)
+    if cut_off is None and exit_.contradiction:
+        return classify.contradicted(task.spec.goal, exit_.contradiction)
+    return cut_off
 
 
 def _disturbed(names: tuple[str, ...]) -> Note:
@@ -194,7 +201,9 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     verdict, exit_ = report.verdict, task.work.exit
     done_nothing = not report.changed and not report.already
     unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
-    proven = verdict.passed and not (unchanged and not _may_change_nothing(task))
+    refuted = exit_ is not None and exit_.failed
+    idle = unchanged and not _may_change_nothing(task)
+    proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
     judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
     told: list[Event] = [check_finished(f, report.commit) for f in verdict.findings]

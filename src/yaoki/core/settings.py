@@ -30,6 +30,7 @@ PATTERNS = (
     "not-committed",
     "test-weakened",
     "branch-not-pushed",
+    "agent-failed",
 )
 LANGUAGES = ("en", "ja")
 NOTICES = ("escalated", "finished", "paused", "warning")

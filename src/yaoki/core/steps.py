@@ -208,6 +208,13 @@ def escalated(task: Task, event: EscalateDecided) -> Task:
     )
 
 
+def _accepted(work: Work) -> Work:
+    """A person who waives a check has read the agent's own words beside it."""
+    if work.exit is None or not work.exit.failed:
+        return work
+    return replace(work, exit=replace(work.exit, failed=False))
+
+
 def answered(task: Task, event: Answered) -> Task:
     """A person's answer gives a fresh budget; what was used stays counted."""
     if event.choice is Choice.ABORT:
@@ -232,4 +239,4 @@ def answered(task: Task, event: Answered) -> Task:
         case Choice.WAIVE:
             stage = Stage.VERIFY if task.work.head else Stage.PREPARE
             waivers = tuple(dict.fromkeys((*task.waivers, event.check)))
-            return replace(asked, stage=stage, waivers=waivers)
+            return replace(asked, stage=stage, waivers=waivers, work=_accepted(task.work))

@@ -41,7 +41,7 @@ class Arguments(BaseModel):
 
 
 class OfResult(Arguments):
-    status: Literal["failed", "done", "question"]
+    status: Literal["failed", "conflict", "question", "done"]
     summary: Annotated[Text, Field(description="One sentence: what happened.")] = ""
     question: Annotated[Text, Field(description="For a person; with status question.")] = ""
     retry_safe: Annotated[

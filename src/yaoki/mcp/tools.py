@@ -28,8 +28,9 @@ APPROVAL = "approval: an agent submitted this plan; it waits for your yes"
 
 
 def result(desk: Desk, given: of.OfResult) -> Document:
-    """Say how your attempt ended. A claim, never a proof: `done` changes nothing, the checks
-    decide; `failed` and `question` help to say why. The last one counts."""
+    """Say how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
+    again with your summary; `conflict` (the task and its checks contradict each other) and
+    `question` go to a person. The last one counts."""
     said = given.model_fields_set
     return _noted(
         desk,

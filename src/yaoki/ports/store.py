@@ -74,6 +74,8 @@ class Row:
     session: str = ""
     spent: Spend = field(default_factory=Spend)
     onto: str = ""
+    # Of landed work: how its agent ended, where that was not with exit code 0.
+    agent_ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

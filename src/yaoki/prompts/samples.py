@@ -53,9 +53,14 @@ _VALUES: Mapping[str, Any] = {
     "syntaxErrors": [{"name": "src/auth/token.py", "where": "line 9", "message": "'(' not closed"}],
     "weakenedTests": [{"name": "tests/test_mail.py::test_bounce", "message": "now skipped"}],
     "branch": "feature/login",
+    "claim": "the sandbox has no network",
 }
 _ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)
-_KIND_OF = {"no-change": Kind.INCOMPLETE, "merge-conflict": Kind.CONFLICT}
+_KIND_OF = {
+    "agent-failed": Kind.INCOMPLETE,
+    "no-change": Kind.INCOMPLETE,
+    "merge-conflict": Kind.CONFLICT,
+}
 
 
 def sample(name: str, given: Mapping[str, Any] | None = None) -> Failure:

@@ -34,6 +34,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "not-committed": ("uncommittedFiles",),
     "test-weakened": ("weakenedTests",),
     "branch-not-pushed": ("branch",),
+    "agent-failed": ("claim",),
 }
 assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"
 

@@ -20,6 +20,7 @@ from yaoki.core.model import (
     Task,
     TaskId,
 )
+from yaoki.core.model.seen import ending
 from yaoki.core.tags import joined
 from yaoki.core.wire import from_data, part_from_data, part_to_data, to_data
 from yaoki.ports import Entry, Row
@@ -218,7 +219,13 @@ def screen_row(row: Fields) -> Row:
         session=data.get("session", ""),
         spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
         onto=data["work"].get("onto", "") if "work" in data else "",
+        agent_ended=_agent_ended(data) if row["landed"] else "",
     )
+
+
+def _agent_ended(data: Mapping[str, Any]) -> str:
+    exit_ = data.get("work", {}).get("exit") or {}
+    return ending(exit_.get("code"), exit_.get("signal"), exit_.get("ended_by", ""))
 
 
 def run_params(run: Run) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def _task(view: TaskView) -> Document:
         "due_at": _instant(row.due_at),
         "cancel_wanted": row.cancel_wanted,
         "landed": row.landed or None,
+        "agent_ended": row.agent_ended or None,
         "on_branch": view.on_branch,
         "session": row.session or None,
         **_spent(row.spent),
@@ -227,7 +228,7 @@ def _task_properties() -> Document:
         "on_branch": {"type": ["boolean", "null"]},
         "reason": {"enum": [None, *(reason.value for reason in Reason)]},
         **dict.fromkeys(("agent", "cause", "question", "due_at", "landed", "next"), _MAYBE),
-        **dict.fromkeys(("group", "phase", "session"), _MAYBE),
+        **dict.fromkeys(("group", "phase", "session", "agent_ended"), _MAYBE),
         **_SPENT,
         **dict.fromkeys(("needs", "choices"), _TEXTS),
     }

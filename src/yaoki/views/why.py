@@ -139,7 +139,8 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
         case State.DONE:
-            return f"DONE: landed as {row.landed[:10]}" if row.landed else "DONE"
+            ended = f"; its agent: {row.agent_ended}" if row.agent_ended else ""
+            return f"DONE: landed as {row.landed[:10]}{ended}" if row.landed else "DONE"
         case State.ESCALATED:
             return f"ESCALATED: {view.reason}; a person must answer"
         case State.WAITING if view.blocked:

@@ -77,12 +77,22 @@ class Verdict:
 CUT_OFF = frozenset({"cancel", "lease", "stop"})
 
 
+def ending(code: int | None, signal: int | None, ended_by: str) -> str:
+    """An end that deserves a word even where the work was proven."""
+    if ended_by:
+        return f"ended by its {ended_by}" if ended_by == "deadline" else f"ended: {ended_by}"
+    if signal is not None:
+        return f"signal {signal}"
+    return f"exit code {code}" if code else ""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentExit:
     """How an agent ended.  `ended_by` is empty when it ended by itself.
 
-    Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded
-    tail of its error channel; `question` what it asked.  `failed`: its own note says so.
+    Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded tail of its
+    error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
+    in which words.  `contradiction`: it says that the task and its checks contradict each other.
     `start_fault`: this machine could not start it.  `report_bytes`: how much it said on its
     output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
     of itself; None when it did not, which is unknown and never zero.
@@ -109,6 +119,8 @@ class AgentExit:
     start_error: str = ""
     start_fault: bool = False
     failed: bool = False
+    claim: str = ""
+    contradiction: str = ""
     report_bytes: int = 0
     said: str = ""
     cost: float | None = None
@@ -119,6 +131,11 @@ class AgentExit:
     def cut_off(self) -> bool:
         """Ended for our own reasons: nobody knows what it would have done, only what it cost."""
         return self.ended_by in CUT_OFF
+
+    @property
+    def ending(self) -> str:
+        """How it ended, where that was not by itself with exit code 0; else empty."""
+        return ending(self.code, self.signal, self.ended_by)
 
     @property
     def clean(self) -> bool:

@@ -163,7 +163,8 @@ def _commit(task: Data) -> str:
     if proof is None:
         return "unknown"
     unchanged = " (nothing to change)" if proof["how"] == "UNCHANGED" else ""
-    return f"{code(proof['commit'][:12])}{unchanged}"
+    ended = f" (its agent: {task['agent_ended']})" if task["agent_ended"] else ""
+    return f"{code(proof['commit'][:12])}{unchanged}{ended}"
 
 
 def _proven(task: Data) -> str:

@@ -32,6 +32,7 @@ PATTERNS: Mapping[str, str] = {
     "no-change": "nothing was changed",
     "test-weakened": "tests were weakened",
     "branch-not-pushed": "its branch was not pushed",
+    "agent-failed": "the agent says that it failed",
 }
 REASONS: Mapping[str, str] = {
     "MAX_RETRIES": "its tries are used up",
@@ -80,7 +81,7 @@ def agent_end(name: str) -> str:
     what, _, number = name.partition(" ")
     died = {
         "signal": f"its agent crashed (signal {number})",
-        "code": f"its agent ended with {name}",
+        "code": f"its agent ended with exit code {number}",
     }
     return ENDS.get(name) or died.get(what, f"its agent was ended ({name})")
 

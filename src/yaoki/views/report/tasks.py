@@ -66,6 +66,7 @@ def task_part(sight: Sight, task: TaskView) -> Data:
         "kind": row.kind,
         "state": row.state.value,
         "landed": row.id in sight.landed,
+        "agent_ended": row.agent_ended or None,
         "on_branch": False if row.id in sight.lost else row.id in sight.landed or None,
         "reason": task.reason or None,
         "cause": task.cause or None,

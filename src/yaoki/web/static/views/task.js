@@ -66,6 +66,7 @@ function About({ held }) {
     <${Fact} name=${t("tokens")}>${tokens(task.tokens, task.untold)}<//>
   </dl><dl class="facts long">
     ${task.landed && html`<${Fact} name=${t("landed")}><code>${short(task.landed)}</code><//>`}
+    ${task.agent_ended && html`<${Fact} name=${t("agent.ended")}>${task.agent_ended}<//>`}
     ${proven.length > 0 && html`<${Fact} name=${t("proven.by")}>${proven.map(([check, outcome]) => html`<span class="pair">${check} <${Outcome} name=${outcome} /></span>`)}<//>`}
     ${held.holder && html`<${Fact} name=${t("holder")} wide><code>${held.holder}</code>${held.lease_until && html` <span class="hush">${t("lease.until", { time: clock(held.lease_until) })}</span>`}<//>`}
     ${held.worktree && html`<${Fact} name=${t("worktree")} wide><${Command} text=${`cd ${held.worktree}`} /><//>`}
