@@ -193,3 +193,54 @@ def test_an_exit_code_other_than_0_is_shown_wherever_the_task_is_shown(place: Pl
     page = place.folder / "report.html"
     place.yaoki("report", "--output", str(page))
     assert "exit code 3" in page.read_text()
+
+
+# ------------------------------------------------------------------ futile tries
+
+
+def agents_of(place: Place, task: str) -> list[str]:
+    return [data["agent"] for data in of(place, task, "ATTEMPT_STARTED")]
+
+
+def a_chain(small: str, **more: Any) -> dict[str, Any]:
+    return {
+        "goal": "chain",
+        "agents": {"small": shell(small), "large": shell("echo ok > good.txt"), **more},
+        "checks": {"good": {"shell": "test -f good.txt"}},
+        "tasks": [
+            {"id": "t", "goal": "make good.txt", "agent": ["small", "large"], "checks": ["good"]}
+            | {"priority": 5}
+        ],
+    }
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.2", "4.6")
+def test_a_futile_try_is_seen_though_other_tasks_land_meanwhile(place: Place) -> None:
+    """Another task lands during each try of `small`, so no two of its trees are the same."""
+    landed = "test $(git log --oneline --first-parent {branch} | wc -l) -gt $YAOKI_ATTEMPT"
+    branch = "refs/heads/yaoki/$YAOKI_RUN"
+    waits = f"for i in $(seq 600); do {landed.format(branch=branch)} && break; sleep 0.05; done"
+    plan = a_chain(f"{waits}; echo same > same.txt", other=shell("echo x > $YAOKI_TASK_NAME.txt"))
+    plan["checks"]["some"] = {"shell": "test -f README"}
+    before: list[str] = []
+    for n in range(1, 6):
+        plan["tasks"].append(
+            {"id": f"o{n}", "goal": "x", "agent": "other", "checks": ["some"], "needs": before}
+        )
+        before = [f"o{n}"]
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert agents_of(place, "t") == ["small", "small", "small", "large"]
+    assert done.code == 0, done.out + done.err
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("4.6", "5.6")
+def test_the_next_agent_is_called_after_the_same_failure_three_times(place: Place) -> None:
+    """The small agent leaves something else each time and never passes; the large one does."""
+    done = place.yaoki("run", place.plan(a_chain("date +%N > same.txt")), "--quiet")
+
+    assert agents_of(place, "t") == ["small", "small", "small", "large"]
+    assert done.code == 0, done.out + done.err

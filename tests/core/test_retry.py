@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import (
     HOUR,
     MINUTE,
+    NOW,
     SECOND,
     a_failure,
     a_policy,
@@ -19,6 +20,9 @@ from tests.builders import (
     an_active_task,
     an_agent,
 )
+from yaoki.core.events import RetryDecided
+from yaoki.core.failing import Moment, failing
+from yaoki.core.machine import evolve
 from yaoki.core.model import (
     Backoff,
     Counts,
@@ -30,7 +34,7 @@ from yaoki.core.model import (
     Task,
 )
 from yaoki.core.override import retries_defect
-from yaoki.core.retry import decide_retry, delay, ladder, same_in_a_row
+from yaoki.core.retry import alike_in_a_row, decide_retry, delay, ladder, same_in_a_row
 from yaoki.core.settings import Settings
 
 # ------------------------------------------------------------------ the table of 4.1
@@ -331,6 +335,29 @@ def test_the_same_failure_with_the_same_work_changes_the_strategy(
 def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
     assert ladder(seen(3, agents=3, index=1), 4) == "next-agent"
     assert ladder(seen(4, agents=3, index=2), 5) == "end"
+
+
+@pytest.mark.spec("4.6", "18.2", "5.6")
+@pytest.mark.parametrize(
+    ("agents", "alike", "step"),
+    [(2, 2, "continue"), (2, 3, "next-agent"), (1, 3, "continue"), (1, 5, "continue")],
+)
+def test_one_failure_of_other_work_each_time_calls_the_next_agent_and_ends_nothing(
+    agents: int, alike: int, step: str
+) -> None:
+    assert ladder(seen(1, agents=agents), 1, alike) == step
+
+
+@pytest.mark.spec("4.6", "18.2")
+def test_failures_alike_are_counted_for_each_agent_alone() -> None:
+    task = replace(seen(1, agents=3), alike_failures=2)
+
+    (retry,) = failing(task, a_failure(), Moment(NOW, 0.5), "other tree")
+
+    assert isinstance(retry, RetryDecided)
+    assert (retry.strategy, retry.agent_index) == ("next-agent", 1)
+    assert (retry.same_failures, retry.alike_failures) == (1, 0)
+    assert alike_in_a_row(evolve(task, retry), a_failure()) == 1
 
 
 @pytest.mark.spec("4.6")

@@ -120,6 +120,7 @@ class AgentFinished:
     head: str
     tree: str
     changed: int = 0
+    diff: str = ""
     left_out: tuple[str, ...] = ()
 
 
@@ -166,6 +167,7 @@ class RetryDecided:
     fresh: bool = False
     agent_index: int = 0
     same_failures: int = 0
+    alike_failures: int = 0
     tree: str = ""
     decision: str = "RETRY"
     failure_type: str = ""
@@ -182,6 +184,7 @@ class EscalateDecided:
     question: Question
     stage: Stage = Stage.PREPARE
     same_failures: int = 0
+    alike_failures: int = 0
     tree: str = ""
     current_retry_count: int = 0
     max_retries: int = 0
@@ -198,6 +201,7 @@ class Held:
     blocked: Reason
     stage: Stage = Stage.PREPARE
     same_failures: int = 0
+    alike_failures: int = 0
     tree: str = ""
     current_retry_count: int = 0
     max_retries: int = 0

@@ -28,8 +28,9 @@ class Prepared:
 class Worked:
     """The agent ended and everything it left is committed as `head`.
 
-    `tampered` is git's own configuration; `disturbed` what changed meanwhile in the
-    user's checkout, by whomever.  `left_out` are new files outside the scope.
+    `diff` stands for what the attempt changed.  `tampered` is git's own configuration;
+    `disturbed` what changed meanwhile in the user's checkout, by whomever.  `left_out` are new
+    files outside the scope.
     """
 
     exit: AgentExit
@@ -38,6 +39,7 @@ class Worked:
     changed: tuple[str, ...] = ()
     tampered: tuple[str, ...] = ()
     disturbed: tuple[str, ...] = ()
+    diff: str = ""
     left_out: tuple[str, ...] = ()
 
 

@@ -81,22 +81,40 @@ class Decision:
     strategy: str = "continue"
 
 
+# After so many failures with one fingerprint the next agent of the chain takes over.
+FUTILE = 3
+
+
 def same_in_a_row(task: Task, failure: Failure, tree: str) -> int:
-    """How often in a row this very failure was seen with the very same work, this one included."""
+    """How often in a row this very failure was seen with the very same work, this one included.
+
+    `tree` stands for the task's own diff, so landings of other tasks do not make work look new.
+    """
     before = task.feedback
     if before is None or before.fingerprint != failure.fingerprint or tree != task.failed_tree:
         return 1
     return task.same_failures + 1
 
 
-def ladder(task: Task, same: int) -> str:
-    """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up."""
-    if same <= 1:
-        return "continue"
-    if same == 2:
-        return "fresh"
+def alike_in_a_row(task: Task, failure: Failure) -> int:
+    """How often in a row this agent met this very failure, whatever work it left."""
+    before = task.feedback
+    if before is None or before.fingerprint != failure.fingerprint:
+        return 1
+    return task.alike_failures + 1
+
+
+def ladder(task: Task, same: int, alike: int = 1) -> str:
+    """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up.
+
+    Other work with the same failure is no reason to give up, but one to ask the next agent.
+    """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
-    return "next-agent" if agents_left > 0 else "end"
+    if max(same, alike) >= FUTILE and agents_left > 0:
+        return "next-agent"
+    if same >= FUTILE:
+        return "end"
+    return "fresh" if same == FUTILE - 1 else "continue"
 
 
 def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Decision:
@@ -223,7 +241,8 @@ _RULE = {"continue": "5.1", "park": "5.4"}
 def _again(
     task: Task, failure: Failure, same: int, chance: float, current: int, most: int
 ) -> Decision:
-    strategy = ladder(task, same) if failure.kind in CONTENT else "continue"
+    alike = alike_in_a_row(task, failure)
+    strategy = ladder(task, same, alike) if failure.kind in CONTENT else "continue"
     if failure.kind is Kind.LOST:
         strategy = "fresh"
     if strategy == "end":

@@ -76,7 +76,7 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             words = f"{files} with the run branch: {', '.join(paths[:5])}"
             failure = classify.failed(Kind.CONFLICT, words, pattern="merge-conflict", items=items)
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
-            return failing(task, failure, moment, report.tree)
+            return failing(task, failure, moment, _work(task.work.diff, report.tree))
         case LandedOn():
             return _landed(task, report)
         case PlanMade():
@@ -142,8 +142,9 @@ def _ended(task: Task, report: Report) -> tuple[Event, ...]:
     """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
     if not isinstance(report, Worked):
         return ()
+    changed = len(report.changed)
     finished = AgentFinished(
-        report.exit, report.head, report.tree, len(report.changed), report.left_out
+        report.exit, report.head, report.tree, changed, report.diff, report.left_out
     )
     notes = [_disturbed(report.disturbed)] if report.disturbed and not task.take_over else []
     if report.left_out:
@@ -174,12 +175,17 @@ def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
         ended = _ended(task, replace(report, tampered=()))
         # With the work in sight: a person may go on with it.
         kept = replace(task, work=replace(task.work, head=report.head))
-        return (*ended, *failing(kept, failure, moment, report.tree))
+        return (*ended, *failing(kept, failure, moment, _work(report.diff, report.tree)))
     finished = _ended(task, report)
     failure_ = _before_verify(task, report.exit)
     if failure_ is not None:
-        return (*finished, *failing(task, failure_, moment, report.tree))
+        return (*finished, *failing(task, failure_, moment, _work(report.diff, report.tree)))
     return finished
+
+
+def _work(diff: str, tree: str) -> str:
+    """By what two tries are compared: the diff, or the tree of one that an older yaoki began."""
+    return diff or tree
 
 
 def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
@@ -213,14 +219,15 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     if report.blame is not None:
         return (*told, judged, _blamed(report.blame, failure))
     if verdict.passed and exit_ is not None and exit_.clean:
-        idle = classify.of_idleness(exit_)
-        return (*told, judged, *failing(task, idle, moment, task.work.tree))
+        failure = classify.of_idleness(exit_)
+        work = _work(task.work.diff, task.work.tree)
+        return (*told, judged, *failing(task, failure, moment, work))
     final = failure.kind is Kind.ESCALATE_REQUIRED
     theirs = failure.ours or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
         nothing = classify.of_nothing(exit_)
         failure = _with_findings(nothing, failure, verdict, exit_)
-    return (*told, judged, *failing(task, failure, moment, task.work.tree))
+    return (*told, judged, *failing(task, failure, moment, _work(task.work.diff, task.work.tree)))
 
 
 def _may_change_nothing(task: Task) -> bool:

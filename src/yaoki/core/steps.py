@@ -70,6 +70,7 @@ def finished(task: Task, event: AgentFinished) -> Task:
         task.work,
         head=event.head,
         tree=event.tree,
+        diff=event.diff,
         exit=event.exit,
         changed=event.changed,
         left_out=event.left_out,
@@ -124,6 +125,7 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided | Held) -> Task:
         failure=failure,
         feedback=failure if content else task.feedback,
         same_failures=event.same_failures if content else task.same_failures,
+        alike_failures=event.alike_failures if content else task.alike_failures,
         failed_tree=event.tree if content else task.failed_tree,
         work=task.work if event.stage is Stage.LAND else unproven,
         recalled=False,
@@ -149,6 +151,7 @@ def granted(task: Task) -> Task:
         stage=Stage.PREPARE,
         fresh_next=True,
         same_failures=0,
+        alike_failures=0,
         failed_tree="",
     )
 
@@ -228,6 +231,7 @@ def answered(task: Task, event: Answered) -> Task:
         forgiven=task.counts,
         forgiven_spend=task.spent_on,
         same_failures=0,
+        alike_failures=0,
         failed_tree="",
         rerun=False,
     )

@@ -171,7 +171,16 @@ class Working:
         gone = (f"{GONE}: only what was committed is kept",) if kept.gone else ()
         for words in (*gone, *kept.warnings, *self._hidden(task)):
             hold.note("WARNING", {"message": words})
-        return Worked(exit_, kept.head, kept.tree, kept.changed, tampered, disturbed, kept.left_out)
+        return Worked(
+            exit_,
+            kept.head,
+            kept.tree,
+            kept.changed,
+            tampered,
+            disturbed,
+            kept.diff,
+            kept.left_out,
+        )
 
     def _hidden(self, task: Task) -> Iterator[str]:
         """What git ignores does not land, and yet a check finds it: honest work gets lost so."""

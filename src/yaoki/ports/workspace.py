@@ -31,8 +31,9 @@ class Kept:
     """Everything an attempt left, committed on the task's branch and kept under a private ref.
 
     `warnings` are sentences about what nobody but this repository has.  `gone`: there was no
-    worktree any more, so only what was committed could be kept.  `left_out` are new files outside
-    the task's scope: they are saved beside the work and are no part of it.
+    worktree any more, so only what was committed could be kept.  `diff` is a digest of what the
+    attempt changed, the same wherever it was built.  `left_out` are new files outside the task's
+    scope: they are saved beside the work and are no part of it.
     """
 
     head: str
@@ -40,6 +41,7 @@ class Kept:
     changed: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     gone: bool = False
+    diff: str = ""
     left_out: tuple[str, ...] = ()
 
 

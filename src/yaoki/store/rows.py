@@ -33,6 +33,7 @@ DOC = (
     "feedback",
     "failed_tree",
     "same_failures",
+    "alike_failures",
     "agent_index",
     "fresh_next",
     "question",

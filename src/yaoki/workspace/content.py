@@ -40,8 +40,8 @@ class Change:
     now: str
     # The file it is now; empty when it is gone, or is no file.
     blob: str = ""
-    # The object that names the target of a link.
-    link: str = ""
+    # What stands there now, whatever it is: a file, a link, a commit of a submodule.
+    object: str = ""
 
     @property
     def gitlink(self) -> bool:
@@ -52,6 +52,15 @@ class Change:
     def relinked(self) -> bool:
         """A submodule that the tree had, at another commit now."""
         return self.now == self.was == GITLINK
+
+
+def digest_of(changes: Sequence[Change]) -> str:
+    """A name for these changes that is the same wherever they are made.
+
+    What the files held before is left out: other tasks may have landed there.
+    """
+    lines = sorted(f"{one.now} {one.object} {one.path}" for one in changes)
+    return sha256(os.fsencode("\0".join(lines))).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,14 +284,7 @@ def parse_raw(out: bytes) -> tuple[Change, ...]:
     fields = out.split(b"\0")
     pairs = zip(fields[0::2], fields[1::2], strict=False)
     return tuple(
-        Change(
-            status,
-            os.fsdecode(path),
-            was[1:],
-            now,
-            blob if now.startswith("100") else "",
-            blob if now == LINK else "",
-        )
+        Change(status, os.fsdecode(path), was[1:], now, blob if now.startswith("100") else "", blob)
         for head, path in pairs
         if len(words := head.decode("ascii").split()) == 5
         for was, now, _, blob, status in [words]

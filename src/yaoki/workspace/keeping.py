@@ -11,7 +11,7 @@ from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
 from yaoki.workspace.commits import Commits, signed
-from yaoki.workspace.content import Content, Held, readable
+from yaoki.workspace.content import Content, Held, digest_of, readable
 from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.refs import (
     SNAPSHOTS,
@@ -88,7 +88,15 @@ class Keeping:
         changed = tuple(readable(change.path) for change in held.changes)
         warnings = self._keep_links(task, found, held)
         strays = tuple(readable(path) for path in left_out)
-        return Kept(head, held.tree, changed, warnings, gone=not found.there, left_out=strays)
+        return Kept(
+            head,
+            held.tree,
+            changed,
+            warnings,
+            gone=not found.there,
+            diff=digest_of(held.changes),
+            left_out=strays,
+        )
 
     @staticmethod
     def _left_out(task: Task, held: Held) -> tuple[str, ...]:

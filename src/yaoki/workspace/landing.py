@@ -118,7 +118,7 @@ class Landing:
         """Links that this work made or changed and whose target no clone would have."""
         for change in changes:
             if change.now == LINK:
-                target = self._commits.text_of(change.link)
+                target = self._commits.text_of(change.object)
                 place = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
                 if target.startswith("/") or place.split("/")[0] == "..":
                     yield f"{readable(change.path)} -> {target}"

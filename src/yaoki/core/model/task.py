@@ -90,7 +90,10 @@ class Spend:
 
 @dataclass(frozen=True)
 class Work:
-    """The commits of the current attempt, as far as it got."""
+    """The commits of the current attempt, as far as it got.
+
+    `diff` stands for what the attempt itself changed, without what it was built on.
+    """
 
     base: str = ""
     head: str = ""
@@ -99,6 +102,7 @@ class Work:
     worktree: str = ""
     host: str = ""
     tree: str = ""
+    diff: str = ""
     guards: Mapping[str, str] = field(default_factory=dict)
     started: bool = False
     changed: int = 0
@@ -121,6 +125,8 @@ class Task:
 
     `began_at` is the commit its first attempt began at; `session` the agent's own conversation,
     which a retry in the same worktree goes on with.
+    `same_failures` counts failures in a row with one fingerprint and one diff, `alike_failures`
+    those of one agent with one fingerprint.
     `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
     for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
     work is taken back; `recalled` says that it was, `unmovable` that it could not be.
@@ -144,6 +150,7 @@ class Task:
     feedback: Failure | None = None
     failed_tree: str = ""
     same_failures: int = 0
+    alike_failures: int = 0
     agent_index: int = 0
     fresh_next: bool = False
     reason: Reason | None = None
