@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies
 
-from yaoki.core.model import Kind, OnFailure, TaskKind
+from yaoki.core.model import CheckSpec, Kind, OnFailure, TaskKind
 from yaoki.core.settings import Limits, Settings
+from yaoki.core.wire import from_data, to_data
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.plan import Plan, check_settings, load_plan, parse_plan, plan_schema
 
@@ -168,6 +169,21 @@ def test_a_check_says_what_its_failure_asks_for_in_either_spelling() -> None:
     assert (a.on_failure, b.on_failure) == (OnFailure.ABORT, OnFailure.SKIP)
     assert (c.type, c.path, dict(c.file)) == ("file", "a.txt", {"contains": "done"})
     assert (d.type, d.git) == ("git", "clean")
+
+
+@pytest.mark.spec("16.7")
+def test_a_check_names_further_files_that_define_it() -> None:
+    made = plan(
+        """\
+        goal: x
+        checks: {a: {run: [x], definition: ["cases/**", rules.txt]}}
+        tasks: [{id: one, kind: check}]
+        """
+    )
+
+    (check,) = made.catalogue.checks.values()
+    assert check.definition == ("cases/**", "rules.txt")
+    assert from_data(CheckSpec, to_data(check)) == check
 
 
 def test_setup_of_the_plan_comes_before_setup_of_the_task() -> None:
@@ -379,6 +395,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (CHECK + "  bad: {run: [x], success: 'exitCode:256'}\n" + ONE, "must be exitCode:N"),
         (CHECK + "  bad: {run: [x], pattern: tests-failed}\n" + ONE, "mean 'test-failed'?"),
         (CHECK + "  bad: {run: [x], cwd: /tmp}\n" + ONE, "must be a path relative to the repo"),
+        (CHECK + "  bad: {run: [x], definition: [../a]}\n" + ONE, "must not lead out of the repo"),
         (CHECK + "  bad: {git: dirty}\n" + ONE, "must be clean or scope or pushed or merged"),
         (CHECK + "  bad: {git: clean, success: empty}\n" + ONE, "a git check has no success"),
         (CHECK + "  bad: {file: {path: a}}\n" + ONE, "checks.bad.file: asks nothing; give it"),

@@ -123,6 +123,7 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
         ask=check.judge.ask.strip(),
         entry=check.python,
         options=dict(check.options),
+        definition=tuple(check.definition),
     )
 
 

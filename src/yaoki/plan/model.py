@@ -254,6 +254,7 @@ class CheckModel(Strict):
     rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
     cwd: Inside = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
+    definition: list[str] = Field([], description="globs of the files that say how it is made")
 
 
 class TaskModel(Strict):

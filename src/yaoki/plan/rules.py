@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pydantic_core import PydanticCustomError
 
@@ -95,6 +96,7 @@ def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> Non
         defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
     for way in ways:
         _way(defects, (*path, way), way, check)
+    _globs(defects, (*path, "definition"), check.definition)
     if check.given("judge"):
         _judge(draft, defects, (*path, "judge"), check)
     if check.given("options") and not check.given("python"):
@@ -183,11 +185,15 @@ def _task(draft: Draft, placed: Placed) -> None:
     for index, tag in enumerate(task.tags):
         if not is_tag(tag):
             defects.add(placed.at("tags", index), f"{tag[:80]!r} is no tag; a tag has {FORM}")
-    for index, glob in enumerate(task.scope):
+    _globs(defects, placed.at("scope"), task.scope)
+
+
+def _globs(defects: Defects, path: Path, globs: Sequence[str]) -> None:
+    for index, glob in enumerate(globs):
         try:
             inside(glob)
         except PydanticCustomError as fault:
-            defects.add(placed.at("scope", index), f"{glob!r} {fault}")
+            defects.add((*path, index), f"{glob!r} {fault}")
 
 
 # Keys that mean something for one kind only.

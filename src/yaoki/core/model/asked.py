@@ -53,7 +53,8 @@ class CheckSpec:
     `argv` or `shell` for a command; `file` maps exists/absent/contains/matches; `git` is
     clean, scope, pushed or merged.  `extract` names what makes which param of a failure.
     `agent` judges by what `ask` says counts; `entry` names a function of an installed package,
-    called with `options`.
+    called with `options`.  `definition` are globs of files that say how the check is made, besides
+    those that its command leads to.
     """
 
     name: str
@@ -78,6 +79,7 @@ class CheckSpec:
     ask: str = ""
     entry: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    definition: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
