@@ -291,6 +291,16 @@ def test_what_weakens_the_tests_is_named(name: str) -> None:
     assert found is not None
     assert found.pattern == "test-weakened"
     assert found.params["weakenedTests"]
+    assert {item.where for item in found.items} <= {one.path for one in WEAKER[name]}
+
+
+@pytest.mark.spec("6.6", "16.7")
+def test_the_agent_is_given_the_file_of_a_weakened_test() -> None:
+    found = weakened([change("tests/test_a.py", TWO, ONE)])
+
+    assert found is not None
+    assert "test_two in tests/test_a.py (the test was deleted" in found.message
+    assert found.params["weakenedTests"][0]["file"] == "tests/test_a.py"
 
 
 @pytest.mark.spec("6.6")

@@ -13,6 +13,7 @@ from hypothesis import given, strategies
 from hypothesis import settings as sampled
 
 from tests.builders import a_task
+from yaoki.core import integrity
 from yaoki.core.model import CONTENT, Failure, Item, Kind
 from yaoki.core.prompt import compose, what_failed
 from yaoki.core.settings import LANGUAGES, PATTERNS
@@ -153,6 +154,20 @@ def test_the_words_of_incomplete_work_ask_for_all_of_it(
     text = PromptTree(None, language).tell(failure, {}).text
 
     assert all(word in text for word in (*words, "half of it is missing", "a.py", "cut off"))
+
+
+@pytest.mark.spec("7.4", "16.7")
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_words_about_tests_name_the_file_of_each_test(language: str) -> None:
+    tree = PromptTree(None, language)
+    weaker = integrity.finding([Item("test_two", "the test was deleted", "tests/test_a.py")])
+    failed = [{"name": "test_two", "error": "1 != 2", "file": "tests/test_a.py", "line": 9}]
+
+    about_weaker = tree.tell(a_failure(pattern="test-weakened", params=weaker.params), {}).text
+    about_failed = tree.tell(a_failure(params={"failedTests": failed}), {}).text
+
+    assert "- `test_two` (tests/test_a.py): the test was deleted" in about_weaker
+    assert "- `test_two` (tests/test_a.py:9): 1 != 2" in about_failed
 
 
 @pytest.mark.spec("5.5")

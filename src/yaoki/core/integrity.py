@@ -35,7 +35,7 @@ def fewer(now: Finding, base: Finding) -> Finding | None:
 def finding(items: Sequence[Item]) -> Finding:
     """The one finding about weaker tests, whatever was seen."""
     kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(f"{item.name} ({item.message})" for item in kept[:3])
+    named = ", ".join(_named(item) for item in kept[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
     return Finding(
         NAME,
@@ -43,5 +43,15 @@ def finding(items: Sequence[Item]) -> Finding:
         pattern=PATTERN,
         message=f"{many} the tests: {named}",
         items=kept,
-        params={"weakenedTests": [{"name": i.name, "message": i.message} for i in kept]},
+        params={"weakenedTests": [_record(item) for item in kept]},
     )
+
+
+def _named(item: Item) -> str:
+    """A test is named with its file, for several files may hold a test of that name."""
+    place = f" in {item.where}" if item.where and item.where not in item.name else ""
+    return f"{item.name}{place} ({item.message})"
+
+
+def _record(item: Item) -> dict[str, str]:
+    return {"name": item.name, "message": item.message, "file": item.where}

@@ -51,7 +51,9 @@ _VALUES: Mapping[str, Any] = {
     "omissions": [{"name": "src/auth/form.py:30", "message": "# rest of the code is unchanged"}],
     "todos": [{"name": "src/auth/mail.py:12", "message": "a note about later work"}],
     "syntaxErrors": [{"name": "src/auth/token.py", "where": "line 9", "message": "'(' not closed"}],
-    "weakenedTests": [{"name": "tests/test_mail.py::test_bounce", "message": "now skipped"}],
+    "weakenedTests": [
+        {"name": "test_bounce", "message": "skip was added", "file": "tests/test_mail.py"}
+    ],
     "branch": "feature/login",
     "claim": "the sandbox has no network",
 }

@@ -82,7 +82,8 @@ def _skipped(tests: Sequence[Change]) -> Iterator[Item]:
             # A new test may be skipped where it cannot run.
             if not old and line not in seen and (not skip.perhaps or held[skip.owner]):
                 seen.add(line)
-                yield Item(f"{change.path}:{line}", f"{skip.word} was added", skip.owner)
+                words = f"{skip.word} was added in line {line}"
+                yield Item(skip.owner or change.path, words, change.path)
 
 
 def _key(skip: Skip) -> str:
@@ -95,8 +96,8 @@ def _hooked(tests: Sequence[Change]) -> Iterator[Item]:
         for line, text in change.added:
             found = _HOOKS.search(text)
             if found and found[0] not in before:
-                where = f"{change.path}:{line}"
-                yield Item(where, f"{found[0].strip()} changes which tests count", where)
+                name = found[0].strip().removeprefix("def ")
+                yield Item(name, f"it changes which tests count (line {line})", change.path)
 
 
 def _total(counters: Iterable[Counter[str]]) -> Counter[str]:
