@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.simulation.world import Touches, World, merged
 from yaoki.core.change import Change
+from yaoki.core.definition import TreeView
 from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, Uncommitted
@@ -278,6 +279,9 @@ class DictWorkspace(DictLines):
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         return ()
+
+    def tree_view(self, commit: str) -> TreeView:
+        return TreeView(frozenset(), lambda _: None)
 
     def pushed(self, commit: str) -> bool:
         return False

@@ -16,7 +16,8 @@ class Change:
     """One changed text file.  `before` None: new; `after` None: deleted.
 
     `added` are the numbered lines the diff adds.  Binary files are left out.  `unread`: the change
-    as a whole is too large, so this file's sides are empty and say nothing about it.
+    as a whole is too large, so this file's sides are empty and say nothing about it.  The modes are
+    git's, empty where there is no file or nobody asked.
     """
 
     path: str
@@ -24,6 +25,8 @@ class Change:
     after: str | None
     added: tuple[tuple[int, str], ...]
     unread: bool = False
+    mode_before: str = ""
+    mode_after: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from yaoki.core.change import Change
+from yaoki.core.definition import TreeView
 from yaoki.core.model import (
     Run,
     Task,
@@ -175,6 +176,9 @@ class Workspace(Protocol):
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
+
+    def tree_view(self, commit: str) -> TreeView:
+        """The tracked files of a commit, read from its objects."""
 
     def pushed(self, commit: str) -> bool: ...
 

@@ -23,6 +23,8 @@ class _Entry:
     path: str
     old: str
     new: str
+    old_mode: str
+    new_mode: str
 
 
 def changes(
@@ -48,7 +50,8 @@ def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
         before = old_sha if old_mode in REGULAR else ""
         after = new_sha if new_mode in REGULAR else ""
         if before or after:
-            yield _Entry(name.decode("utf-8", "surrogateescape"), before, after)
+            path = name.decode("utf-8", "surrogateescape")
+            yield _Entry(path, before, after, old_mode, new_mode)
 
 
 def _sides(git: Git, entry: _Entry) -> tuple[bytes | None, bytes | None]:
@@ -77,6 +80,8 @@ def _change(entry: _Entry, old: bytes, new: bytes) -> Change:
         before if entry.old else None,
         after if entry.new else None,
         tuple(_added(before, after)),
+        entry.old_mode if entry.old else "",
+        entry.new_mode if entry.new else "",
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from yaoki.core.change import Change
+from yaoki.core.definition import TreeView
 from yaoki.core.model import Run, Task
 from yaoki.ports import (
     Candidate,
@@ -46,6 +47,7 @@ from yaoki.workspace.snapshots import Restored, Snapshot, Snapshots
 from yaoki.workspace.spares import Spares
 from yaoki.workspace.told import told
 from yaoki.workspace.train import Train
+from yaoki.workspace.tree_view import tree_view
 from yaoki.workspace.worktrees import Worktrees
 
 LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
@@ -274,6 +276,12 @@ class GitWorkspace:
         """The text files that differ between two commits."""
         self._sharing.near(old, new)
         return changes(self._git, old, new)
+
+    @told
+    def tree_view(self, commit: str) -> TreeView:
+        """The tracked files of a commit, read from its objects."""
+        self._sharing.near(commit)
+        return tree_view(self._git, commit)
 
     @told
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:

@@ -1,0 +1,34 @@
+"""The definition of a check: one commit as it is looked at, and what was found out about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from yaoki.core.model import Item
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """The tracked files of one commit, to be read and never written.
+
+    `read` is None for a file that is absent, a link, binary or over the reader's bound.  `ids`
+    (mode and hash) tell whether a file differs between two trees without reading it.
+    """
+
+    paths: frozenset[str]
+    read: Callable[[str], str | None]
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionReview:
+    """What a change does to the definition of the checks.
+
+    `weakened`: surely weaker, by test or setting, each with its file in `where`.  `undecided`:
+    changed files of the definition whose effect cannot be judged; the checks must pass with the
+    base's version of these as well, without the ones that the base does not have.
+    """
+
+    weakened: tuple[Item, ...] = ()
+    undecided: tuple[str, ...] = ()
