@@ -80,8 +80,8 @@ def _change(entry: _Entry, old: bytes, new: bytes) -> Change:
         before if entry.old else None,
         after if entry.new else None,
         tuple(_added(before, after)),
-        entry.old_mode if entry.old else "",
-        entry.new_mode if entry.new else "",
+        mode_before=entry.old_mode if entry.old else "",
+        mode_after=entry.new_mode if entry.new else "",
     )
 
 
