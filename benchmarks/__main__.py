@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
-from benchmarks import git_loop, growth, latency, scaling, startup, takeover, throughput
+from benchmarks import clean_room, git_loop, growth, latency, scaling, startup, takeover, throughput
 from benchmarks.place import Place
 from benchmarks.plot import svg
 from benchmarks.quiet import load, probe, words
@@ -26,6 +26,7 @@ PARTS: Mapping[str, tuple[str, Callable[[Place], Part]]] = {
     "d": ("real git with a no-op agent", git_loop.measured),
     "e": ("growth", growth.measured),
     "f": ("start-up", startup.measured),
+    "p": ("the clean room", clean_room.measured),
     "s": ("what saturates, and the model", scaling.measured),
 }
 

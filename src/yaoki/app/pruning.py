@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,8 @@ class Pruning:
         """Finish what was cut off, then archive what is due: at most `limit`, unless that is 0."""
         done: list[Archived] = []
         failed: dict[str, str] = {}
+        unused = timedelta(days=self._app.settings.archive.after_days)
+        self._app.rooms.remove_unused(self._app.clock.now() - unused)
         with self._alone():
             for path in self._cut_off():
                 with _told_of(_run_of(path), failed):

@@ -76,7 +76,8 @@ def check_command(
     room = facts.get("room")
     values = _values(worktree, room.reports if room else folder, facts)
     given = {**environment(runner, room), **_named(spec, values, facts.get("environment", {}))}
-    launch = _launch(spec, cwd, values, given, runner)
+    own = (worktree, room.home, room.temporary, room.reports) if room else ()
+    launch = _launch(spec, cwd, values, given, runner, tuple(map(str, own)))
     ran = runner.run(folder, launch)
     if room:
         take_report(room.reports / REPORT, folder / REPORT)
@@ -102,6 +103,7 @@ def _launch(
     values: Mapping[str, str],
     given: Mapping[str, str],
     runner: Runner,
+    writable: tuple[str, ...],
 ) -> Launch:
     """Values reach a shell as variables only, and an argument as one whole argument."""
     filled = (_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.argv)
@@ -114,6 +116,7 @@ def _launch(
         lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
         secrets=runner.told(env),
+        writable=writable,
     )
 
 

@@ -15,7 +15,8 @@ class Launch:
 
     `env` is the whole environment the child gets.  Its stdin is closed unless
     `stdin` holds text.  Zero for a limit means none.  `secrets` are values that nobody finds
-    in what it said, once it has ended.
+    in what it said, once it has ended.  In a sandbox it may write to `writable` besides where it
+    works.
     """
 
     argv: tuple[str, ...]
@@ -28,6 +29,7 @@ class Launch:
     grace: timedelta = timedelta(seconds=2)
     output_bytes_max: int = 1 << 30
     secrets: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

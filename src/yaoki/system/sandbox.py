@@ -80,7 +80,8 @@ class Sandbox:
         found = self._found()
         for place in own:
             place.mkdir(parents=True, exist_ok=True)
-        held = [self._worktree(Path(launch.cwd)), folder, *own, *self.writable]
+        also = map(Path, launch.writable)
+        held = [self._worktree(Path(launch.cwd)), folder, *own, *also, *self.writable]
         walls = _walls(found, self._net())
         binds = _binds(self._seen(launch), _present(held))
         inside = ("--chdir", launch.cwd, "--", *launch.argv)
