@@ -275,3 +275,15 @@ def test_a_done_task_can_be_undone_and_tried_again_though_it_changed_nothing(pla
     assert place.yaoki("resume").code == 0
     branch = place.status()["run_branch"]
     assert "x.txt" in place.git("ls-tree", "--name-only", branch)
+
+
+@pytest.mark.spec("3.1", "2.2")
+def test_a_check_whose_program_is_missing_is_refused_before_any_agent_runs(place: Place) -> None:
+    plan = a_plan(f"touch {place.folder}/called", {"tests": {"run": ["pytset-of-nobody", "-q"]}})
+
+    ran = place.yaoki("run", place.plan(plan))
+
+    assert ran.code == 2
+    assert "check tests: the program 'pytset-of-nobody' is not on the PATH" in ran.err
+    assert not (place.folder / "called").exists()
+    assert not place.stored()

@@ -140,6 +140,7 @@ class App(Gate):
 
         self.check(plan)
         self.check_agents(plan)
+        self.check_programs(plan)
         self.check_tags(plan.specs, tags)
         branch, commit = resolve_base(self.repository, base or plan.base)
         submission = Submission(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -92,19 +93,28 @@ class Gate(Parts):
     def _look_at_base(
         self, commit: str, setup: Setup, checks: Sequence[CheckSpec]
     ) -> dict[str, Finding]:
+        from yaoki.app.base_room import base_room
         from yaoki.checks import Checks
 
-        facts = {"commit": commit, "base": commit, "onto": commit, "changed": (), "scope": ()}
         checker = Checks(self.processes, timedelta(0))
-        with self.workspace.aside(commit) as place, tempfile.TemporaryDirectory() as logs:
-            if words := _set_up(setup, place):
+        opened = base_room(self.rooms, checker, commit, setup, lambda at: _set_up(setup, at))
+        with opened as (room, words), tempfile.TemporaryDirectory() as logs:
+            if words:
                 return {spec.name: _unproven(spec, words) for spec in checks}
-            return {
-                spec.name: checker.check(
-                    spec, place, Path(logs) / spec.name, facts=facts, stop=lambda: False
+            return {spec.name: room.finding(spec, Path(logs) / spec.name) for spec in checks}
+
+    def check_programs(self, plan: Plan) -> None:
+        """Before an agent costs anything: is the program of every check there?
+
+        A path may be made by set-up or by a task, and a PATH of the check's own is not ours.
+        """
+        for spec in plan.catalogue.checks.values():
+            program = spec.argv[0] if spec.argv and "PATH" not in spec.env else ""
+            if program and "/" not in program and shutil.which(program) is None:
+                raise PlanInvalid(
+                    f"check {spec.name}: the program {program!r} is not on the PATH",
+                    hint=f"install it, or change checks.{spec.name} in the plan or yaoki.toml",
                 )
-                for spec in checks
-            }
 
     def check_agents(self, plan: Plan) -> None:
         """Before anything is stored: can every agent of the plan run here at all?"""

@@ -59,7 +59,11 @@ FATAL: Mapping[str, Fatal] = {
     ),
     UNFIT: Fatal(
         "a check is not fit for what the plan asks of it",
-        ("mend the check in the plan: it must only look, and leave a report that can be read",),
+        (
+            "change the check's command: it must only look, and leave a report that can be read",
+            "the run keeps the checks it began with: cancel it, then run the changed plan with "
+            "--base set to its run branch",
+        ),
     ),
     "REQUEST_REFUSED": Fatal(
         "the agent's service refused the request as malformed",

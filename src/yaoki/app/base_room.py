@@ -1,0 +1,55 @@
+"""Checks tried on one commit outside any run: in a proof room, as a run would look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.model import CheckSpec, Finding
+from yaoki.ports import Checker, ProofRoom, ProofRooms
+
+RUNNING = frozenset({"command", "python"})
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRoom:
+    """A room that is held, and the commit that is tried in it."""
+
+    room: ProofRoom
+    checker: Checker
+    commit: str
+
+    def finding(self, spec: CheckSpec, logs: Path) -> Finding:
+        """One check; what it does to tracked files is the caller's business."""
+        self.room.put(self.commit)
+        facts: dict[str, Any] = {"changed": (), "scope": ()}
+        facts |= dict.fromkeys(("commit", "base", "onto"), self.commit)
+        if spec.type in RUNNING:
+            facts["room"] = self.room.refresh()
+        return self.checker.check(spec, self.room.files, logs, facts=facts, stop=lambda: False)
+
+    def changed(self) -> tuple[str, ...]:
+        """The tracked files that the last check changed."""
+        return self.room.changed()
+
+
+@contextmanager
+def base_room(
+    rooms: ProofRooms,
+    checker: Checker,
+    commit: str,
+    setup: Sequence[Sequence[str]],
+    prepare: Callable[[Path], str],
+) -> Iterator[tuple[BaseRoom, str]]:
+    """The room and, where set-up failed, why: `prepare` runs it, and says what stopped it."""
+    with rooms.taken(rooms.key(commit, setup, ())) as room:
+        words = ""
+        if not room.ready:
+            room.put(commit)
+            words = prepare(room.files)
+            if not words:
+                room.seal()
+        yield BaseRoom(room, checker, commit), words
