@@ -68,7 +68,8 @@ def test_ignored_files_that_were_there_outlive_the_second_look(place: Place) -> 
 
 
 REPORTING = """import sys
-text = '<testsuite><testcase name="test_a"><failure message="old"/></testcase></testsuite>'
+case = '<testcase name="test_a"><failure message="old"/></testcase>'
+text = f'<testsuite>{case}<testcase name="test_b"/></testsuite>'
 open(sys.argv[1], "w").write(text)
 sys.exit(1)
 """

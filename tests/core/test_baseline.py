@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.baseline import unmatched
+from yaoki.core.baseline import kind_of, of_base, unmatched, weigh
+from yaoki.core.integrity import fewer, vanished
 from yaoki.core.model import Finding, Item, Outcome
 
 
 def red(*names: str) -> Finding:
     return a_finding(Outcome.FAILED, items=tuple(Item(name) for name in names))
+
+
+CUT = a_finding(Outcome.FAILED, items=(Item("test_b"), Item("and 7 more", more=7)))
 
 
 @pytest.mark.spec("6.4", "0.6")
@@ -21,7 +27,8 @@ def red(*names: str) -> Finding:
         (("test_*",), (red("lint"), red("test_a")), ()),
         (("nosuch*", "test_a"), (red("test_a"),), ("nosuch*",)),
         (("test_a",), (a_finding(Outcome.PASSED),), ("test_a",)),
-        (("test_a",), (red("test_b", "and 7 more"),), ()),
+        (("test_a",), (CUT,), ()),
+        (("test_a",), (red("test_b", "and shows one more"),), ("test_a",)),
         ((), (red("test_a"),), ()),
     ],
 )
@@ -29,3 +36,141 @@ def test_a_name_that_no_failure_of_the_base_has_is_told(
     fixes: tuple[str, ...], bases: tuple[Finding, ...], lost: tuple[str, ...]
 ) -> None:
     assert unmatched(fixes, bases) == lost
+
+
+# ------------------------------------------------------------------ rule 16.5
+
+
+def suite(passed: int = 1, outcome: Outcome = Outcome.FAILED, **more: Any) -> Finding:
+    """A finding of a test check; `failed` maps names to messages."""
+    failed = more.pop("failed", {"t.py::test_old": "assert 1 == 2"})
+    passing = tuple(more.pop("passing", (f"t.py::test_{n}" for n in range(passed))))
+    params = {"testCount": len(failed) + passed, "skippedCount": 0, "passedCount": passed}
+    items = tuple(Item(name, message) for name, message in failed.items())
+    return a_finding(
+        outcome,
+        pattern="test-failed",
+        items=items,
+        params={**params, **more},
+        passing=passing,
+        message="1 test failed",
+    )
+
+
+MISSING: dict[str, Any] = {
+    "loadError": True,
+    "missingModules": ["freezegun"],
+    "remedy": "pip install freezegun",
+}
+
+
+@pytest.mark.spec("16.5")
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (suite(0), "no test passes"),
+        (suite(2, loadError=True), "did not load"),
+        (suite(2, **MISSING), "No module named 'freezegun': pip install freezegun"),
+        (suite(2, stoppedEarly="stopping after 1 failures"), "stopping after 1 failures"),
+        (a_finding(Outcome.FAILED, pattern="test-failed", items=(Item("a"),)), "which tests pass"),
+    ],
+)
+def test_a_base_that_did_not_run_as_a_whole_cannot_run(base: Finding, words: str) -> None:
+    seen = of_base(base)
+
+    assert (seen.outcome, seen.transient) == (Outcome.BROKEN, False)
+    assert words in seen.message
+    assert weigh(base, seen, ()).outcome is not Outcome.PASSED
+
+
+@pytest.mark.spec("16.5", "6.4")
+@pytest.mark.parametrize(
+    "base",
+    [suite(1), a_finding(Outcome.PASSED), a_finding(Outcome.FAILED, pattern="lint-error")],
+)
+def test_a_base_that_ran_as_a_whole_is_known(base: Finding) -> None:
+    assert of_base(base) == base
+
+
+@pytest.mark.spec("16.5", "6.4")
+def test_a_known_failure_has_the_same_name_and_fails_in_the_same_way() -> None:
+    base = suite(failed={"a": "assert 1 == 2"})
+
+    assert weigh(suite(failed={"a": "assert 3 == 4"}), base, ()).outcome is Outcome.PASSED
+    for message in ("ImportError: no name f", "KeyError: 'x'", "it hangs"):
+        assert weigh(suite(failed={"a": message}), base, ()).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("assert 1 == 2", "AssertionError"),
+        ("AssertionError: no", "AssertionError"),
+        ("django.core.exceptions.ImproperlyConfiguredError: x", "ImproperlyConfiguredError"),
+        ("ModuleNotFoundError: No module named 'x'", "ModuleNotFoundError"),
+        ("expected 2 to be 3", ""),
+        ("", ""),
+    ],
+)
+def test_the_kind_of_a_failure_is_its_exception(message: str, kind: str) -> None:
+    assert kind_of(message) == kind
+
+
+@pytest.mark.spec("16.5")
+def test_a_module_that_is_missing_at_the_base_as_well_is_not_blamed_on_a_guards_task() -> None:
+    seen = weigh(suite(0, **MISSING), of_base(suite(0, **MISSING)), ())
+
+    assert seen.outcome is Outcome.BROKEN
+    assert "No module named 'freezegun'" in seen.message
+
+
+@pytest.mark.spec("16.5", "6.4")
+@pytest.mark.parametrize(("declared", "outcome"), [(["freezegun"], "BROKEN"), ([], "FAILED")])
+def test_what_the_task_may_be_to_make_is_asked_of_the_agent(
+    declared: list[str], outcome: str
+) -> None:
+    """A strict check of a module that is still to be written is the task's own aim."""
+    now = suite(0, **MISSING, declaredModules=declared)
+
+    assert weigh(now, of_base(now), (), guard=False).outcome == outcome
+
+
+@pytest.mark.spec("16.5")
+def test_a_load_error_that_only_the_candidate_has_is_the_tasks_failure() -> None:
+    now = suite(0, failed={"tests/test_a.py": "ImportError: x"}, loadError=True)
+
+    assert weigh(now, of_base(suite(3)), ()).outcome is Outcome.FAILED
+    assert weigh(suite(0, **MISSING), of_base(suite(3)), ()).outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("16.5", "6.6")
+def test_a_test_that_passed_at_the_base_must_pass_again() -> None:
+    base = suite(passing=("t.py::test_a", "t.py::test_b"), passed=2)
+    now = weigh(suite(passing=("t.py::test_a", "t.py::test_new"), passed=2), base, ())
+
+    found = fewer(now, base)
+
+    assert now.outcome is Outcome.PASSED
+    assert found is not None
+    assert (found.pattern, found.items[0].name) == ("test-weakened", "t.py::test_b")
+    assert found.items[0].where == "t.py"
+
+
+@pytest.mark.spec("16.5", "6.6")
+@pytest.mark.parametrize(
+    ("base", "now", "lost", "strictly"),
+    [
+        (["a.py::f"], ["a.py::f", "a.py::g"], 0, 0),
+        (["a.py::f"], ["b.py::f"], 0, 0),
+        (["a.py::f[0x1]"], ["a.py::f[0x2]"], 0, 0),
+        (["a.py::f1", "a.py::f2"], ["a.py::f[1]", "a.py::f[2]", "a.py::f[3]"], 0, 2),
+        (["a.py::f1", "a.py::f2"], ["a.py::f[1]"], 1, 2),
+        (["a.py::f"], ["b.py::g", "b.py::h"], 1, 1),
+        (["f", "f"], ["f"], 1, 1),
+    ],
+)
+def test_only_tests_of_the_same_file_or_name_take_the_place_of_others(
+    base: list[str], now: list[str], lost: int, strictly: int
+) -> None:
+    assert len(vanished(now, base, strict=False)) == lost
+    assert len(vanished(now, base, strict=True)) == strictly

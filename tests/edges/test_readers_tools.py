@@ -149,7 +149,8 @@ def test_a_green_report_tells_how_many_tests_it_holds(bench: Bench) -> None:
     finding = bench.run("cp", "r.xml", "{report}")
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "")
-    assert finding.params == {"testCount": 2, "skippedCount": 1}
+    assert finding.params == {"testCount": 2, "skippedCount": 1, "passedCount": 1}
+    assert finding.passing == ("x",)
 
 
 @pytest.mark.spec("6.2")

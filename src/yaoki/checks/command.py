@@ -21,11 +21,11 @@ from yaoki.checks.readers import (
     read,
     read_file,
     reader_defect,
-    tests_expected,
 )
 from yaoki.checks.readers.entries import FORMAT, LINT, TEST, TYPE
 from yaoki.checks.runner import Ran, Runner
 from yaoki.checks.search import search
+from yaoki.checks.suite import Suite, suite_of
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.checks.unable import full, missing_tool, no_space
 from yaoki.core.classify import UNFIT
@@ -144,7 +144,26 @@ def _judge(case: Case) -> Finding:
     if finding is not None:
         return finding
     finding = _success(case) or _report_says(case) or _reader_says(case)
-    return finding or passed(case.spec, **_seen(case), params=_counts(case))
+    if finding is not None:
+        return finding
+    suite = suite_of(case.spec, _left(case), read_file(_left(case)) if case.reports else None)
+    told = {**_seen(case), "params": suite.params, "passing": suite.names}
+    return _suite_says(case, suite) or passed(case.spec, **told)
+
+
+def _suite_says(case: Case, suite: Suite) -> Finding | None:
+    """A test check that ran no test has not passed; None when tests passed, or none are meant."""
+    if case.spec.success.startswith("exitCode:") and case.spec.success != "exitCode:0":
+        return None
+    nothing = Reading(params=raw_params(_left(case)))
+    if suite.idle:
+        return _failed(case, suite.idle, nothing, suite)
+    if suite.remedy and suite.said:
+        words = f"{suite.runner} did not say how many tests passed; {suite.remedy}"
+        return broken(case.spec, words, code=UNFIT, **_seen(case))
+    if suite.said and suite.tally is not None and suite.tally.failed:
+        return _failed(case, "its exit code says success, and its tests failed", None, suite)
+    return None
 
 
 def _seen(case: Case) -> dict[str, Any]:
@@ -236,7 +255,7 @@ def _unable(case: Case, reading: Reading) -> Finding | None:
     lines = read_tails(case.ran.folder, case.secrets).split("\n")
     if no_space(lines) and (not reading.failures or full(case.worktree)):
         return broken(case.spec, "no space left on the device", transient=True, **_seen(case))
-    if reading.failures or reading.cases:
+    if reading.failures or reading.tally:
         return None
     said = missing_tool(lines, _words(case.spec))
     return broken(case.spec, f"a tool is missing: {said}", **_seen(case)) if said else None
@@ -258,15 +277,14 @@ def _report_says(case: Case) -> Finding | None:
         # The command did well: whoever wrote this report, or asked for it, is to mend that.
         told = {**_seen(case), "fault": reading.fault, "code": UNFIT}
         return broken(spec, f"its report {REPORT} {reading.defect}", **told)
-    wanted = reading.of_tests or tests_expected(_words(spec), spec.reader, spec.pattern)
-    if wanted and reading.cases == 0 and not reading.failures:
-        return _failed(case, f"the report {REPORT} holds no test case", nothing)
-    if reading.of_tests and reading.cases == reading.skipped and not reading.failures:
-        words = "its one test was" if reading.cases == 1 else f"all {reading.cases} tests were"
-        return _failed(case, f"{words} skipped", nothing)
+    suite = suite_of(spec, seen, reading)
+    if suite.said and reading.tally is None and not reading.failures:
+        return _failed(case, f"the report {REPORT} holds no test case", nothing, suite)
+    if reading.tally is not None and not reading.tally.total and not reading.failures:
+        return _failed(case, f"the report {REPORT} holds no test case", nothing, suite)
     if _NONE_RAN.search(read_tails(case.ran.folder, case.secrets)):
         # It lists a test that it only planned, too.
-        return _failed(case, "it ran no tests", nothing)
+        return _failed(case, "it ran no tests", nothing, suite)
     return _failed(case, "", reading) if reading.failures else None
 
 
@@ -278,20 +296,14 @@ def _reader_says(case: Case) -> Finding | None:
     return _failed(case, "", reading) if reading.failures else None
 
 
-def _counts(case: Case, reading: Reading | None = None) -> Mapping[str, int]:
-    """How many tests a report holds, so that fewer are noticed (core/integrity.py)."""
-    if reading is None:
-        reading = read_file(_left(case)) if case.reports else None
-    if reading is None or not reading.of_tests or not case.reports:
-        return {}
-    return {"testCount": reading.cases, "skippedCount": reading.skipped}
-
-
-def _failed(case: Case, words: str, reading: Reading | None = None) -> Finding:
+def _failed(
+    case: Case, words: str, reading: Reading | None = None, suite: Suite | None = None
+) -> Finding:
     """What was read is named; else the words are followed by the last line of the output."""
     reading = _reading(case) if reading is None else reading
-    params = {**_params(case, reading), **_counts(case, reading)}
-    seen = {**_seen(case), "params": params, "fault": reading.fault}
+    suite = suite or suite_of(case.spec, _left(case), reading)
+    params = {**_params(case, reading), **suite.params, **suite.trouble}
+    seen = {**_seen(case), "params": params, "fault": reading.fault, "passing": suite.names}
     if reading.failures:
         told = f"{words}; {_told(case.spec, reading)}".removeprefix("; ")
         return failed(case.spec, told, reading.pattern, items=reading.items, **seen)

@@ -145,5 +145,7 @@ def _item(given: Any) -> Item:
             return Item(one_line(given, ITEM_CHARS_MAX))
         case {"name": str(), **rest} if set(rest) <= {"message", "where"}:
             if all(isinstance(part, str) for part in given.values()):
-                return Item(**{key: one_line(part, ITEM_CHARS_MAX) for key, part in given.items()})
+                parts = (given.get(key, "") for key in ("name", "message", "where"))
+                name, message, where = (one_line(part, ITEM_CHARS_MAX) for part in parts)
+                return Item(name, message, where)
     raise ValueError("an item of its answer is neither a text nor {name, message, where}")

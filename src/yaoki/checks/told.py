@@ -46,7 +46,7 @@ def bounded(items: list[Item], count: int) -> tuple[Item, ...]:
     rest = count - ITEMS_MAX
     if rest <= 0:
         return tuple(items)
-    return (*items[:ITEMS_MAX], Item(f"and {rest} more"))
+    return (*items[:ITEMS_MAX], Item(f"and {rest} more", more=rest))
 
 
 def masked(value: Any, secrets: tuple[str, ...]) -> Any:

@@ -1,9 +1,14 @@
-"""Old failures and new ones: what stood at the base is told, not blamed."""
+"""Old failures and new ones: what stood at the base is told, not blamed.
+
+Only a base whose suite ran as a whole is known.  What fails there by name and in the same way may
+fail again; what passed there must pass again (core/integrity.py).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -17,7 +22,12 @@ KNOWN = "known"
 RAW = ("errorOutput", "stdout", "stderr")
 # What the readers of checks make of an output, one entry for each item.
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
-COUNT = "failureCount"
+COUNT, PASSED = "failureCount", "passedCount"
+TEST = "test-failed"
+_ASSERTION = re.compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
+_EXCEPTION = re.compile(
+    r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault))\b"
+)
 
 
 def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
@@ -37,18 +47,82 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
-    """The finding of a guard.  Only what is new, or what the task was to mend, fails it.
+def of_base(seen: Finding) -> Finding:
+    """A finding of the base itself: what did not run as a whole is no baseline (rule 16.5).
 
-    Where the failures have no names nobody can tell old from new, so the finding stands.
+    Tests were collected and at least one passed, or nobody can tell old failures from new ones.
     """
-    if now.outcome is not Outcome.FAILED or base.outcome is not Outcome.FAILED:
+    if seen.outcome is not Outcome.FAILED:
+        return seen
+    why = _incomplete(seen)
+    if not why:
+        return seen
+    return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+
+
+def _incomplete(seen: Finding) -> str:
+    """Why the suite did not run as a whole; nothing when it did, or when it is none of tests."""
+    missing = seen.params.get("missingModules", ())
+    if missing:
+        named = ", ".join(repr(name) for name in missing)
+        return f"cannot run: No module named {named}: {seen.params.get('remedy', '')}"
+    if seen.params.get("loadError"):
+        return f"cannot run: its tests did not load: {seen.message}"
+    early = seen.params.get("stoppedEarly")
+    if early:
+        return (
+            f"did not run to its end ({early}), so the tests behind the first failure are unknown"
+        )
+    counted = PASSED in seen.params
+    if counted and not seen.params[PASSED]:
+        return f"cannot run: no test passes: {seen.message}"
+    if not counted and seen.pattern == TEST:
+        return f"cannot run: it does not say which tests pass: {seen.message}"
+    return ""
+
+
+def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = True) -> Finding:
+    """The finding of a check held against the base, which is `of_base`.
+
+    Of a guard only what is new, or what the task was to fix, fails it.  Where the failures have no
+    names nobody can tell old from new, so the finding stands.  A module that is missing at the
+    base as well is no fault of the task: a guard cannot run without it, and any other check cannot
+    if the project declares it; else the task may be to make it.
+    """
+    if now.outcome is not Outcome.FAILED:
         return now
+    if _missing_anyway(now, base, guard=guard):
+        why = _incomplete(now)
+        return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+    if not guard or base.outcome is Outcome.PASSED or _incomplete(now):
+        return now
+    if base.outcome is not Outcome.FAILED:
+        return replace(now, message=f"{now.message} (at the base the check {_said(base)})")
     if not now.items or not base.items or _cut(now.items) or _cut(base.items):
         words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
         return replace(now, message=words)
-    old = {item.name for item in base.items}
-    blamed = tuple(i for i in now.items if i.name not in old or _wanted(i, fixes))
+    return _divided(now, base, fixes)
+
+
+def _said(base: Finding) -> str:
+    return base.message if base.message.startswith(("cannot run", "did not run")) else "cannot run"
+
+
+def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
+    missing = set(now.params.get("missingModules", ()))
+    if not guard and not missing <= set(now.params.get("declaredModules", ())):
+        return False
+    return bool(missing) and missing <= set(base.params.get("missingModules", ()))
+
+
+def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
+    """Old failures are those of the same name that fail in the same way."""
+    old = {(item.name, kind_of(item.message)) for item in base.items}
+    blamed = tuple(
+        item
+        for item in now.items
+        if (item.name, kind_of(item.message)) not in old or _wanted(item, fixes)
+    )
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
         words = f"{count(len(known), 'failure')} stood at the base already: {', '.join(known[:5])}"
@@ -61,6 +135,14 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     # The raw output speaks of old failures too, so only the named new ones go back to the agent.
     named = {key: held for key, held in params.items() if key not in RAW}
     return replace(now, message=words, items=blamed, params=named, output="")
+
+
+def kind_of(message: str) -> str:
+    """The kind of a failure: an exception by its name, an assertion, or nothing that is known."""
+    if _ASSERTION.match(message):
+        return "AssertionError"
+    hit = _EXCEPTION.match(message)
+    return hit[1].rpartition(".")[2] if hit else ""
 
 
 def unmatched(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
@@ -89,5 +171,5 @@ def _wanted(item: Item, fixes: Sequence[str]) -> bool:
 
 
 def _cut(items: Sequence[Item]) -> bool:
-    """A list that ends in `and 7 more` is not whole."""
-    return any(item.name.startswith("and ") and item.name.endswith(" more") for item in items)
+    """Is the list not whole?"""
+    return any(item.more for item in items)

@@ -8,6 +8,8 @@ import re
 _ANSI = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"
     r"|\x1b[ -/]{0,4}[0-~]"
+    # As XML has it, where the character itself is not allowed.
+    r"|#x1B\[[0-9;]{0,64}m"
 )
 # Controls, whatever is not seen or turns the direction of what is, and halves of characters.
 _CONTROL = re.compile(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
+from yaoki.core.baseline import KNOWN
 from yaoki.core.counting import count
 from yaoki.core.model import Finding, Item, Outcome
 
 NAME, PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
-COUNT, SKIPPED = "testCount", "skippedCount"
+COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
+LOST = "passed at the base, and does not pass now"
 
 
 def counted(finding: Finding) -> bool:
@@ -22,14 +25,64 @@ def ran(finding: Finding) -> int:
     return int(finding.params[COUNT]) - int(finding.params.get(SKIPPED, 0))
 
 
+def good(finding: Finding) -> int:
+    """How many tests passed; all that ran where nobody says."""
+    return int(finding.params.get(PASSED, ran(finding)))
+
+
 def fewer(now: Finding, base: Finding) -> Finding | None:
-    """What is missing since the base; None when as many tests run, or nobody can say."""
-    if not counted(now) or not counted(base) or ran(now) >= ran(base):
+    """What is missing since the base; None when the same tests run, or nobody can say.
+
+    By name where both sides have names: a test that passed at the base passes again.  Under a
+    guard that lets old failures pass, nothing but a moved test takes the place of one that passed;
+    elsewhere other tests of the same file may, for a table of cases replaces single ones.
+    """
+    if not counted(now) or not counted(base):
         return None
+    items: list[Item] = []
+    named = bool(now.passing and base.passing)
+    if named:
+        lost = vanished(now.passing, base.passing, strict=KNOWN in now.params)
+        items = [Item(name, LOST, _file(name)) for name in lost]
+    if ran(now) >= ran(base) and (named or good(now) >= good(base)):
+        return finding(items) if items else None
     more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
     skipped = f", and {count(more, 'more is', 'more are')} skipped" if more > 0 else ""
     words = f"{count(ran(base), 'test')} ran before the change, {ran(now)} with it{skipped}"
-    return finding([Item(f"check {now.check}", words)])
+    return finding([Item(f"check {now.check}", words), *items])
+
+
+def vanished(now: Sequence[str], base: Sequence[str], *, strict: bool) -> tuple[str, ...]:
+    """The tests that passed at the base and have neither passed again nor been replaced."""
+    fresh = Counter(now)
+    fresh.subtract(base)
+    lost = [name for name, times in fresh.items() for _ in range(-times)]
+    new = [name for name, times in fresh.items() for _ in range(times)]
+    lost = _unmatched(lost, Counter(_function(name) for name in new), _function)
+    if not strict:
+        kept = Counter(_file(name) for name in new)
+        lost = _unmatched(lost, kept, _file)
+    return tuple(lost)
+
+
+def _unmatched(lost: Sequence[str], new: Counter[str], key: Callable[[str], str]) -> list[str]:
+    """Those for which no new test of the same key is left; each new one serves once."""
+    rest: list[str] = []
+    for name in lost:
+        if key(name) and new[key(name)] > 0:
+            new[key(name)] -= 1
+        else:
+            rest.append(name)
+    return rest
+
+
+def _function(name: str) -> str:
+    """`tests/test_a.py::C::test_x[1]` is test_x, wherever it stands and whatever it is given."""
+    return name.rpartition("::")[2].partition("[")[0]
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0] if "::" in name else ""
 
 
 def finding(items: Sequence[Item]) -> Finding:

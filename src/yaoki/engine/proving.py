@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from yaoki.core.baseline import KNOWN, command_key, unmatched, weigh
+from yaoki.core.baseline import KNOWN, command_key, of_base, unmatched, weigh
 from yaoki.core.change import Claims
 from yaoki.core.integrity import NAME as WEAKER
 from yaoki.core.integrity import counted, fewer
@@ -156,9 +156,10 @@ class Proving:
         finding = self._second_look.weighed(case, finding, facts)
         if finding.outcome is Outcome.FLAKY or case.hold.why():
             return finding
-        if case.spec.baseline == KNOWN:
+        guard = case.spec.baseline == KNOWN
+        if guard or finding.params.get("missingModules"):
             base = self._baseline(case, facts, facts["before"])
-            finding = weigh(finding, base, case.task.spec.fixes)
+            finding = weigh(finding, base, case.task.spec.fixes, guard=guard)
         return self._missing_files.named(case, finding, facts)
 
     def _looked(self, case: Case, facts: Facts) -> Finding:
@@ -184,7 +185,7 @@ class Proving:
         kept = self._baselines.baseline(onto, key)
         if kept is not None:
             return kept
-        base = case.look(onto, facts, "-base")
+        base = of_base(case.look(onto, facts, "-base"))
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.keep_baseline(onto, key, base)
         return base

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from yaoki.checks.readers.choice import READERS, chosen, tests_expected
+from yaoki.checks.readers.choice import READERS, chosen
+from yaoki.checks.readers.counts import count
 from yaoki.checks.readers.entries import Parsed, Unreadable, looked, named
 from yaoki.checks.readers.extractors import extract, extractor_defect, extractor_names
 from yaoki.checks.readers.reading import Reading, finished, raw_params, unread
@@ -20,14 +21,15 @@ __all__ = [
     "READERS",
     "Reading",
     "Seen",
+    "count",
     "extract",
     "extractor_defect",
     "extractor_names",
+    "opened",
     "raw_params",
     "read",
     "read_file",
     "reader_defect",
-    "tests_expected",
     "unread",
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import PurePosixPath
 
 from yaoki.checks.readers.diagnostics import (
     arrow_text,
@@ -14,7 +13,7 @@ from yaoki.checks.readers.diagnostics import (
     stylish_text,
     tsc_text,
 )
-from yaoki.checks.readers.entries import TEST, Reader
+from yaoki.checks.readers.entries import Reader
 from yaoki.checks.readers.formatters import (
     black_text,
     deno_fmt_text,
@@ -37,6 +36,7 @@ from yaoki.checks.readers.structured import (
     sarif,
 )
 from yaoki.checks.readers.tap import tap
+from yaoki.core.program import bare
 
 WORDS_MAX = 8
 
@@ -143,27 +143,16 @@ _TWO: Mapping[tuple[str, str], str] = {
 
 def recognised(argv: Sequence[str]) -> str:
     """The name of the reader the first words of a command ask for, or nothing."""
-    words = [_bare(word) for word in argv[:WORDS_MAX]]
+    words = [bare(word) for word in argv[:WORDS_MAX]]
     for first, second in pairwise((*words, "")):
         if name := _TWO.get((first, second)) or _ONE.get(first):
             return name
     return ""
 
 
-_OF_TESTS = frozenset(
+OF_TESTS = frozenset(
     ("pytest", "unittest", "jest", "vitest", "node", "go", "cargo", "tap", "deno", "junit")
 )
-
-
-def tests_expected(argv: Sequence[str], reader: str, pattern: str) -> bool:
-    """Does the plan, or the command itself, say that tests are run?"""
-    return pattern == TEST or (reader or recognised(argv)) in _OF_TESTS
-
-
-def _bare(word: str) -> str:
-    """`/venv/bin/pytest` and `prettier.cmd` are still what they are."""
-    name = PurePosixPath(word.replace("\\", "/")).name
-    return name.removesuffix(".exe").removesuffix(".cmd")
 
 
 def chosen(argv: Sequence[str], name: str) -> Iterator[Reader]:

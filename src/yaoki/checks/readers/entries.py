@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaoki.checks.readers.seen import Output
+from yaoki.checks.readers.tally import Tally
 from yaoki.core.display import one_line
 
 TEST, TYPE, LINT, FORMAT = "test-failed", "type-error", "lint-error", "format-error"
@@ -24,7 +25,8 @@ class Entry:
     """One failing test, one diagnostic, one file.
 
     A warning counts only when the command failed and nothing worse was said.  `trace` is
-    searched for a place when there is no file.
+    searched for a place when there is no file.  `load`: no test failed, a file of tests did not
+    load.
     """
 
     name: str = ""
@@ -35,17 +37,17 @@ class Entry:
     code: str = ""
     warning: bool = False
     trace: str = ""
+    load: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """`more` counts what is wrong beyond the entries; `cases` and `skipped` are of test reports."""
+    """`more` counts what is wrong beyond the entries; `tally` is of a report of tests."""
 
     pattern: str
     entries: tuple[Entry, ...] = ()
     more: int = 0
-    cases: int = 0
-    skipped: int = 0
+    tally: Tally | None = None
     diff: str = ""
 
 

@@ -16,13 +16,16 @@ from xml.parsers import expat
 from yaoki.checks.readers.entries import ENTRIES_MAX, TEST, Entry, Parsed, Unreadable, number
 from yaoki.checks.readers.places import relative, stands
 from yaoki.checks.readers.seen import Seen
+from yaoki.checks.readers.tally import NAMES_MAX, Tally, whole_names
+from yaoki.core.display import plain
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10
 # A tag is held whole until it ends: with all its attributes it must fit.
 TAG_BYTES_MAX = 1 << 20
 DEPTH_MAX = 100
-TEXT_CHARS_MAX = 4000
+TEXT_CHARS_MAX, END_CHARS_MAX = 4000, 1000
+NAME_CHARS_MAX = 300
 
 _SUITES = {"testsuite", "testsuites"}
 # A test that failed and passed when it was run again has a flakyFailure or flakyError instead.
@@ -34,6 +37,10 @@ _NOT_RUN = {"notrun", "suppressed", "skipped", "disabled", "ignored", "pending"}
 _NO_CLASS = {"", "test"}
 # gotestsum says this of every failure, and what go printed below.
 _NO_GIST = {"Failed"}
+# pytest says this of a file that could not be loaded; why stands below, in lines with an E.
+_NOT_LOADED = "collection failure"
+_ASIDE = ("failed on setup with ", "failed on teardown with ")
+_E_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
 _FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
 _FOREIGN: Mapping[str, str] = {
     "TestRun": "TRX of Visual Studio",
@@ -64,9 +71,21 @@ def read_junit(file: Path, seen: Seen) -> Parsed:
     if not target.rooted:
         raise Unreadable(_other(target.root))
     entries = tuple(_with_file(entry, seen) for entry in target.entries)
-    return Parsed(
-        TEST, entries, target.failures - len(entries), target.cases, skipped=target.skipped
-    )
+    more = target.failures - len(entries)
+    return Parsed(TEST, entries, more, _tally(target, seen))
+
+
+def _tally(target: Cases, seen: Seen) -> Tally:
+    """Names as the failing ones have them; the file of a class is looked for once."""
+    files: dict[str, str] = {}
+    names = []
+    for class_, name in target.passing:
+        if class_ not in files:
+            files[class_] = _node(class_, class_, seen)
+        shown = files[class_] + name.removeprefix(class_) if class_ else name
+        names.append(plain(shown)[:NAME_CHARS_MAX])
+    failed = target.cases - target.passed - target.skipped
+    return Tally(target.passed, failed, target.skipped, whole_names(names, target.passed))
 
 
 def _feed(file: Path, target: Cases) -> None:
@@ -147,17 +166,21 @@ class Cases:
     """The target of the parser: sees each tag once and remembers only what failed."""
 
     cases: int = 0
+    passed: int = 0
     skipped: int = 0
     failures: int = 0
     rooted: bool = False
     root: str = ""
     entries: list[Entry] = field(default_factory=list)
+    # Class and name of each test that passed, up to the bound.
+    passing: list[tuple[str, str]] = field(default_factory=list)
     _path: list[str] = field(default_factory=list)
     _suites: list[_Suite] = field(default_factory=list)
     _case: Mapping[str, str] | None = None
     _fault: str | None = None
     _words: list[str] = field(default_factory=list)
     _room: int = 0
+    _end: str = ""
     _skipped: bool = False
 
     def doctype(self, *_: object) -> None:
@@ -181,21 +204,26 @@ class Cases:
             self._skipped = True
         elif tag in _FAULTS and self._fault is None:
             self._fault, self._words = attributes.get("message", ""), []
-            self._room = TEXT_CHARS_MAX
+            self._room, self._end = TEXT_CHARS_MAX, ""
 
     def data(self, words: str) -> None:
         if self._fault is not None and self._room > 0 and self._path[-1] in _FAULTS:
             self._words.append(words[: self._room])
             self._room -= len(words)
+        elif self._fault is not None and self._path[-1] in _FAULTS:
+            self._end = (self._end + words)[-END_CHARS_MAX:]
 
     def end(self, tag: str) -> None:
         tag = self._path.pop()
         if tag == "testcase":
             case = self._case or {}
             if self._fault is not None or _states(case) & _BAD:
-                self._add(_entry(case, *self._told()))
+                load = self._fault == _NOT_LOADED
+                self._add(replace(_entry(case, *self._told()), load=load))
             elif self._skipped:
                 self.skipped += 1
+            else:
+                self._pass(case)
             self._case = self._fault = None
         elif tag in _FAULTS and self._case is None and self._fault is not None:
             suite = self._suites[-1].name if self._suites else ""
@@ -207,12 +235,21 @@ class Cases:
 
     def _told(self) -> tuple[str, str]:
         """The gist, and the trace that may tell the place."""
-        trace = "".join(self._words)
+        trace = plain("".join(self._words))
+        if self._fault == _NOT_LOADED or (self._fault or "").startswith(_ASIDE):
+            return _last_error(trace + plain(self._end)) or plain(self._fault or ""), trace
         if self._fault and self._fault not in _NO_GIST:
-            return self._fault, trace
+            return plain(self._fault), trace
         name = f"::{self._case.get('name')}" if self._case else ""
         lines = (line for line in trace.splitlines() if _telling(line.strip(), name))
         return "\n".join(lines) or self._fault or "", trace
+
+    def _pass(self, case: Mapping[str, str]) -> None:
+        self.passed += 1
+        if self.passed <= NAMES_MAX:
+            class_, name = case.get("classname", ""), case.get("name", "")
+            alone = class_ in _NO_CLASS or class_ == name
+            self.passing.append(("", name) if alone else (class_, f"{class_}::{name}"))
 
     def _account(self, suite: _Suite) -> None:
         """jest-junit counts a file that did not load and names no case for it."""
@@ -223,6 +260,12 @@ class Cases:
         self.failures += 1
         if len(self.entries) < ENTRIES_MAX:
             self.entries.append(entry)
+
+
+def _last_error(trace: str) -> str:
+    """The last line that pytest marks with an E: the exception itself."""
+    lines = [hit.strip() for hit in _E_LINE.findall(trace)]
+    return lines[-1] if lines else next((x for x in reversed(trace.splitlines()) if x.strip()), "")
 
 
 def _states(case: Mapping[str, str]) -> set[str]:

@@ -19,6 +19,8 @@ from yaoki.checks.readers.entries import (
 )
 from yaoki.checks.readers.places import PATH_CHARS_MAX, place_in, relative
 from yaoki.checks.readers.seen import Seen
+from yaoki.checks.readers.stops import Missing, missing_in
+from yaoki.checks.readers.tally import Tally
 from yaoki.checks.told import ITEMS_MAX
 from yaoki.core.display import clip, one_line, plain
 from yaoki.core.model import Item
@@ -36,9 +38,9 @@ HEAD, TAIL = 1024, 3072
 class Reading:
     """What the output says.  Not understood: no items, the raw ends are in the params.
 
-    `failures` counts what is wrong; only the first items are listed.  `cases` and `skipped`
-    are told when a report `of_tests` was read.  `defect`: why a report could not be read;
-    `fault`: a reader of ours fell.
+    `failures` counts what is wrong; only the first items are listed.  `tally` is there when a
+    report of tests was read.  `load`: what it says could not be loaded; `missing`: what is not
+    installed.  `defect`: why a report could not be read; `fault`: a reader of ours failed.
     """
 
     understood: bool = False
@@ -47,11 +49,19 @@ class Reading:
     message: str = ""
     pattern: str = ""
     failures: int = 0
-    of_tests: bool = False
-    cases: int = 0
-    skipped: int = 0
+    tally: Tally | None = None
+    load: str = ""
+    missing: tuple[Missing, ...] = ()
     defect: str = ""
     fault: str = ""
+
+    @property
+    def cases(self) -> int:
+        return self.tally.total if self.tally is not None else 0
+
+    @property
+    def skipped(self) -> int:
+        return self.tally.skipped if self.tally is not None else 0
 
 
 def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
@@ -72,10 +82,15 @@ def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
         _message(kept, pattern, count),
         pattern,
         count if kept else 0,
-        result.pattern == TEST,
-        result.cases,
-        result.skipped,
+        result.tally,
+        next((_short(entry.message, seen, 300) for entry in entries if entry.load), ""),
+        _missing(entries[:LIST_MAX], seen),
     )
+
+
+def _missing(entries: tuple[Entry, ...], seen: Seen) -> tuple[Missing, ...]:
+    texts = (text for entry in entries for text in (entry.message, entry.trace))
+    return missing_in((line for text in texts for line in text.splitlines()), seen)
 
 
 def _counting(result: Parsed, seen: Seen) -> tuple[Entry, ...]:
@@ -222,7 +237,7 @@ def _items(entries: tuple[Entry, ...], pattern: str, count: int) -> tuple[Item, 
         again = f" ({times[name]})" if times[name] > 1 else ""
         items.append(Item(name + again, one_line(told, MESSAGE_CHARS_MAX), _where(entry)))
     rest = count - len(items)
-    return (*items, Item(f"and {rest} more")) if rest > 0 else tuple(items)
+    return (*items, Item(f"and {rest} more", more=rest)) if rest > 0 else tuple(items)
 
 
 _WORDS: Mapping[str, tuple[str, str]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from yaoki.checks.readers.entries import TEST, Entry, Parsed, number, parsed, table, text
 from yaoki.checks.readers.seen import Output, parse
@@ -14,6 +15,34 @@ _DIRECTIVE = re.compile(r" # (?:TODO|SKIP)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,9}")
 _FIRST = ("TAP version", "1..", "ok ", "not ok")
 _BLOCK_MARKS = ("|-", "|", ">-", ">")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One line `ok` or `not ok`; a `group` only sums up the points below it."""
+
+    name: str
+    passed: bool
+    skipped: bool
+    group: bool
+
+
+def points(lines: Iterable[str]) -> Iterator[Point]:
+    """Every point with the path of its groups; what a directive excuses has not passed."""
+    groups: dict[int, str] = {}
+    above: list[int] = []
+    for line in lines:
+        depth, words = _depth(line), line.strip()
+        if words.startswith("# Subtest: "):
+            groups[depth] = words[11:]
+        point = _point(words)
+        if point is None:
+            continue
+        group = any(level > depth for level in above)
+        above = [*(level for level in above if level <= depth), depth][-DEPTH_MAX:]
+        name = " > ".join((*(groups[d] for d in range(depth) if d in groups), point[1]))
+        excused = bool(_DIRECTIVE.search(f" {point[1]}"))
+        yield Point(name, words.startswith("ok") and not excused, excused, group)
 
 
 def tap(output: Output) -> Parsed | None:

@@ -12,11 +12,15 @@ from yaoki.core.model.words import BUILT_IN, Kind, OnFailure, Outcome, Reason
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One detail of a failing check: a test, a file, a line."""
+    """One detail of a failing check: a test, a file, a line.
+
+    `more` is above zero in the item that ends a list which was cut: so many are not listed.
+    """
 
     name: str
     message: str = ""
     where: str = ""
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,9 @@ class Finding:
 
     `transient`: what broke it may be gone at the next try; `code` is an entry of the fatal
     catalogue where it never is.  `retry_after` and `account` are of a judge whose service named
-    a limit.  `fault`: something of ours failed over it and is written down.
+    a limit.  `fault`: something of ours failed over it and is written down.  `passing` names the
+    tests that passed, all of them or, where they are too many or unknown, none; it is kept with a
+    baseline and never told to an agent.  `proves`: the check could have failed.
     """
 
     check: str
@@ -45,6 +51,8 @@ class Finding:
     retry_after: timedelta | None = None
     account: str = ""
     fault: str = ""
+    passing: tuple[str, ...] = ()
+    proves: bool = True
 
     @property
     def settled(self) -> bool:

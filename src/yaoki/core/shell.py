@@ -1,0 +1,266 @@
+"""A shell text as a tree: enough of the grammar to say which commands run and whose exit counts.
+
+What is beyond it (functions, here-documents) becomes `Opaque`: nothing is concluded from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CHARS_MAX = 20_000
+DEPTH_MAX = 20
+_OPERATORS = ("&&", "||", ";;", "|&", "&>>", "&>", "<<<", "<<", ">>", ">&", "<&", ">|")
+_SINGLE = ";|&()<>\n"
+_OPENERS = frozenset({"if", "for", "while", "until", "case", "select"})
+_CLOSERS = frozenset({"fi", "done", "esac"})
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """One command; its redirections are left out."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A compound command, or a text that is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`( … )` or `{ …; }`; an exit leaves only a subshell."""
+
+    body: Sequence
+    subshell: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    parts: tuple[Node, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AndOr:
+    """The first pipeline, then `&&` or `||` with the next, from left to right."""
+
+    first: Pipeline
+    rest: tuple[tuple[str, Pipeline], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Lists in order; a true flag says that one is left running in the background."""
+
+    items: tuple[tuple[AndOr, bool], ...]
+
+
+Node = Simple | Opaque | Group
+_UNKNOWN = Sequence(((AndOr(Pipeline((Opaque(),))), False),))
+
+
+class _Unclear(Exception):
+    """The text is beyond this grammar."""
+
+
+def parse(text: str) -> Sequence:
+    if len(text) > CHARS_MAX:
+        return _UNKNOWN
+    try:
+        return _Parser(list(_tokens(text))).whole()
+    except _Unclear:
+        return _UNKNOWN
+
+
+def commands(tree: Sequence) -> Iterator[tuple[str, ...]]:
+    """The words of every simple command, in order."""
+    for part in (p for item, _ in tree.items for p in (item.first, *(q for _, q in item.rest))):
+        for node in part.parts:
+            if isinstance(node, Simple):
+                yield node.words
+            elif isinstance(node, Group):
+                yield from commands(node.body)
+
+
+# ------------------------------------------------------------------ tokens
+
+
+def _tokens(text: str) -> Iterator[tuple[str, bool]]:
+    """Each word or operator, and whether it is an operator.  Quotes are taken off."""
+    at, word, begun = 0, "", False
+    while at < len(text):
+        char = text[at]
+        if char in " \t\r\n;|&()<>" or (char == "#" and not begun):
+            if begun:
+                yield word, False
+                word, begun = "", False
+            at, operator = _operator(text, at)
+            if operator:
+                yield operator, True
+            continue
+        at, piece = _piece(text, at)
+        word, begun = word + piece, True
+    if begun:
+        yield word, False
+
+
+def _operator(text: str, at: int) -> tuple[int, str]:
+    if text[at] == "#":
+        end = text.find("\n", at)
+        return (len(text) if end < 0 else end), ""
+    for operator in _OPERATORS:
+        if text.startswith(operator, at):
+            return at + len(operator), operator
+    return at + 1, text[at] if text[at] in _SINGLE else ""
+
+
+def _piece(text: str, at: int) -> tuple[int, str]:
+    """A character, a quoted part, or a substitution as it is written."""
+    char = text[at]
+    if char == "\\":
+        return at + 2, "" if text[at + 1 : at + 2] == "\n" else text[at + 1 : at + 2]
+    if char in "'\"":
+        end = _closing(text, at + 1, char)
+        inner = text[at + 1 : end]
+        return end + 1, inner.replace('\\"', '"') if char == '"' else inner
+    if char == "`":
+        end = _closing(text, at + 1, char)
+        return end + 1, text[at : end + 1]
+    if text.startswith("$(", at):
+        end = _balanced(text, at + 2)
+        return end, text[at:end]
+    return at + 1, char
+
+
+def _closing(text: str, at: int, quote: str) -> int:
+    while at < len(text) and text[at] != quote:
+        at += 2 if text[at] == "\\" and quote != "'" else 1
+    if at >= len(text):
+        raise _Unclear
+    return at
+
+
+def _balanced(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text) and depth:
+        if text[at] in "'\"":
+            at = _closing(text, at + 1, text[at])
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    if depth:
+        raise _Unclear
+    return at
+
+
+# ------------------------------------------------------------------ grammar
+
+
+class _Parser:
+    """Recursive descent over the tokens."""
+
+    def __init__(self, tokens: list[tuple[str, bool]]) -> None:
+        self._tokens, self._at, self._depth = tokens, 0, 0
+
+    def whole(self) -> Sequence:
+        tree = self._sequence()
+        if self._at < len(self._tokens):
+            raise _Unclear
+        return tree
+
+    def _operator(self) -> str:
+        """The operator that comes next, or nothing."""
+        held = self._tokens[self._at] if self._at < len(self._tokens) else ("", False)
+        return held[0] if held[1] else ""
+
+    def _word(self) -> str:
+        held = self._tokens[self._at] if self._at < len(self._tokens) else ("", True)
+        return "" if held[1] else held[0]
+
+    def _sequence(self, end: str = "") -> Sequence:
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            raise _Unclear
+        items: list[tuple[AndOr, bool]] = []
+        while self._at < len(self._tokens):
+            if self._operator() in {";", "\n"}:
+                self._at += 1
+            elif end and (self._operator() or self._word()) == end:
+                break
+            else:
+                item = self._and_or()
+                items.append((item, self._operator() == "&"))
+                self._at += 1 if self._operator() in {";", "\n", "&"} else 0
+        self._depth -= 1
+        return Sequence(tuple(items))
+
+    def _and_or(self) -> AndOr:
+        first, rest = self._pipeline(), list[tuple[str, Pipeline]]()
+        while (operator := self._operator()) in {"&&", "||"}:
+            self._at += 1
+            self._skip_lines()
+            rest.append((operator, self._pipeline()))
+        return AndOr(first, tuple(rest))
+
+    def _pipeline(self) -> Pipeline:
+        negated = self._word() == "!"
+        self._at += negated
+        parts = [self._command()]
+        while self._operator() in {"|", "|&"}:
+            self._at += 1
+            self._skip_lines()
+            parts.append(self._command())
+        return Pipeline(tuple(parts), negated)
+
+    def _skip_lines(self) -> None:
+        while self._operator() == "\n":
+            self._at += 1
+
+    def _command(self) -> Node:
+        if self._operator() == "(":
+            return self._group(")", subshell=True)
+        if self._word() == "{":
+            return self._group("}", subshell=False)
+        if self._word() in _OPENERS:
+            return self._compound()
+        words: list[str] = []
+        while self._at < len(self._tokens):
+            token, operator = self._tokens[self._at]
+            if operator and token[0] not in "<>" and not token.startswith("&>"):
+                break
+            self._at += 1
+            if operator:
+                self._redirect(token, words)
+            else:
+                words.append(token)
+        if self._operator() == "(" or not words:
+            raise _Unclear
+        return Simple(tuple(words))
+
+    def _redirect(self, operator: str, words: list[str]) -> None:
+        if operator == "<<":
+            raise _Unclear
+        if words and words[-1].isdecimal():
+            words.pop()
+        self._at += 1
+
+    def _group(self, end: str, *, subshell: bool) -> Group:
+        self._at += 1
+        body = self._sequence(end)
+        if (self._operator() or self._word()) != end:
+            raise _Unclear
+        self._at += 1
+        while self._operator()[:1] in {"<", ">"} or self._operator().startswith("&>"):
+            self._at += 2
+        return Group(body, subshell)
+
+    def _compound(self) -> Opaque:
+        depth = 0
+        while self._at < len(self._tokens):
+            word = self._word()
+            depth += (word in _OPENERS) - (word in _CLOSERS)
+            self._at += 1
+            if depth == 0:
+                return Opaque()
+        raise _Unclear

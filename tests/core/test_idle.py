@@ -1,0 +1,126 @@
+"""Commands that cannot fail, and commands that can: only the second prove something."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.idle import idle
+from yaoki.core.model import CheckSpec
+from yaoki.core.runners import runners, stops_early
+
+pytestmark = pytest.mark.spec("16.4")
+
+IDLE = [
+    *("true", ":", "echo hi", "exit 0", "false || true", "! false", "X=1", "env X=1 true"),
+    *("pytest || true", "pytest; true", "pytest; echo done", "pytest;exit 0", "pytest || :"),
+    *("pytest || echo failed", "(pytest) || true", "pytest &", "pytest\ntrue", "exit 0; pytest"),
+    *("pytest || { echo x; exit 0; }", "sh -c 'pytest || true'", "bash -c ':'", "timeout 5 true"),
+    *("if pytest; then echo; fi || true", "pytest | cat; true", "cd . && true", "date && true"),
+    *("make -n test", "make --dry-run", "pytest --help", "python -m pytest --version"),
+    *("npm --version", "pytest --collect-only", "test -d .", "[ -d . ]", "test 1 = 1", "ls"),
+    *("find . -name x", "git status", "git status --porcelain", "git diff --exit-code"),
+    *("python -c pass", "python -c 'import sys; sys.exit(0)'", "node -e ''"),
+]
+ABLE = [
+    *(
+        "pytest",
+        "test -f x",
+        "[ -f x ]",
+        "ls g*.txt",
+        "cat a.txt",
+        "make test",
+        "false",
+        "(pytest)",
+    ),
+    *("pytest && echo ok", "set -e; pytest; echo ok", "bash -ec 'pytest; echo ok'"),
+    *("pytest; rc=$?; echo; exit $rc", "pytest || exit 1; echo ok", "pytest; exit $?"),
+    *("! grep -q x y", "grep -q a b || exit 3", "true && test -f x", "echo x && false"),
+    *("python -c 'import mymod'", "python -c 'assert 1 == 2'", "python t.py", "x=$(pytest)"),
+    *("./tool --help", "mytool --version", "grep -q -- --help README", "pytest | tail"),
+    *("if pytest; then exit 0; else exit 1; fi", "f() { true; }; f", "pytest & wait $!"),
+    *("git diff --exit-code main", "git merge-base --is-ancestor a b", 'test -n "$(ls)"'),
+    *("find . -name x -exec false {} +", "cargo test --no-run", "cat <<E\nx\nE", "'unclosed"),
+]
+
+
+def shell(text: str, success: str = "exitCode:0") -> CheckSpec:
+    return CheckSpec("c", shell=text, success=success)
+
+
+@pytest.mark.parametrize("text", IDLE)
+def test_a_command_that_cannot_fail_is_known(text: str) -> None:
+    assert idle(shell(text))
+
+
+@pytest.mark.parametrize("text", ABLE)
+def test_a_command_that_may_fail_is_a_check(text: str) -> None:
+    assert not idle(shell(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "success", "known"),
+    [
+        ("pytest; echo DONE", "contains:DONE", True),
+        ("pytest; true", "matches:.*", True),
+        ("echo all good", "matches:^all", True),
+        ("true", "empty", True),
+        ("git status --porcelain", "empty", True),
+        ("exit 3", "exitCode:3", True),
+        ("pytest; true", "contains:3 passed", False),
+        ("pytest && echo OK || echo BAD", "contains:OK", False),
+        ("pytest", "matches:.*", False),
+        ("find . -name '*.orig'", "empty", False),
+        ("test -f x", "exitCode:1", False),
+        ("ls", "contains:x.txt", False),
+    ],
+)
+def test_an_output_that_is_known_beforehand_proves_nothing(
+    text: str, success: str, known: bool
+) -> None:
+    assert bool(idle(shell(text, success))) is known
+
+
+@pytest.mark.parametrize(
+    ("spec", "known"),
+    [
+        (CheckSpec("c", argv=("true",)), True),
+        (CheckSpec("c", argv=("sh", "-c", "pytest; true")), True),
+        (CheckSpec("c", argv=("pytest", "-q")), False),
+        (CheckSpec("c", type="git", git="clean"), True),
+        (CheckSpec("c", type="git", git="scope"), True),
+        (CheckSpec("c", type="git", git="pushed"), False),
+        (CheckSpec("c", type="file", path=".", file={"exists": True}), True),
+        (CheckSpec("c", type="file", path="a", file={"exists": True}), False),
+        (CheckSpec("c", type="judge"), False),
+    ],
+    ids=lambda value: getattr(value, "type", None),
+)
+def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known: bool) -> None:
+    assert bool(idle(spec)) is known
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("env CI=1 uv run --frozen --with x python -m pytest -q", ("pytest",)),
+        ("cd x && timeout -k 5 10 poetry run pytest", ("pytest",)),
+        ("coverage run --source x -m unittest", ("unittest",)),
+        ("npx --no-install jest && go test ./...", ("jest", "go")),
+        ("node --test test/", ("node",)),
+        ("cargo +nightly test", ("cargo",)),
+        ("pip install pytest", ()),
+        ("cargo test --no-run", ()),
+        ("go vet ./...", ()),
+        ("python script.py pytest", ()),
+    ],
+)
+def test_the_runner_of_a_command_is_found_behind_its_prefixes(
+    command: str, found: tuple[str, ...]
+) -> None:
+    assert runners((), command) == found
+
+
+def test_an_option_that_stops_at_the_first_failure_is_seen() -> None:
+    assert stops_early(("pytest", "--maxfail=1"), "") == "--maxfail=1"
+    assert stops_early((), "python -m unittest -f") == "-f"
+    assert stops_early((), "head -x; pytest") == ""
