@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,27 @@ def test_a_backup_holds_everything_and_can_be_opened(
     finish(restored, take(restored))
     assert restored.tally(RUN_ID) == {(State.DONE, True): 2}
     restored.close()
+
+
+@pytest.mark.sqlite
+@pytest.mark.spec("8.7", "11.1")
+def test_a_backup_and_a_reader_do_not_wait_for_each_other(store: SqlStore) -> None:
+    """A backup held the one lock of all readers for its whole length, in the thread that renews
+    the leases: claims and heartbeats of a large store waited for it.
+    """
+    submit(store, a_spec("a"))
+    taken: list[Path] = []
+    copy = threading.Thread(target=lambda: taken.append(store.backups.take(NOW)))
+
+    with store.database.read() as link:
+        copy.start()
+        copy.join(20)
+        seen = link.rows("SELECT id FROM tasks")
+        early = list(taken)
+
+    copy.join(20)
+    assert [path.is_file() for path in early] == [True]
+    assert len(seen) == 1
 
 
 @pytest.mark.spec("8.7")

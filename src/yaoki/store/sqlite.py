@@ -204,12 +204,22 @@ class SqliteDatabase:
         """A file is never away."""
 
     def backup(self, target: Path) -> None:
-        """A whole copy of the committed state, made while others read and write."""
+        """A whole copy of the committed state, made while others read and write.
+
+        It is read through a connection of its own: copying a large store takes long, and the
+        heartbeats that renew the leases read through ours.
+        """
+        self.present()
         partial = target.with_suffix(".partial")
-        with told(self.path), self._reading:
+        # By this name a file that is gone meanwhile is an error, and not made anew.
+        there = f"{self.path.resolve().as_uri()}?mode=rw"
+        with told(self.path):
             try:
-                with closing(sqlite3.connect(partial)) as copy:
-                    self._reader.backup(copy)
+                with (
+                    closing(sqlite3.connect(there, uri=True, timeout=30)) as source,
+                    closing(sqlite3.connect(partial)) as copy,
+                ):
+                    source.backup(copy)
                 sync(partial)
                 partial.replace(target)
                 sync(target.parent)
