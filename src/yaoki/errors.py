@@ -164,10 +164,14 @@ class GitFailed(WorkspaceError):
 
 
 class BranchStrayed(GitFailed):
-    """The run branch is not where yaoki put it, or checked out; the hint is the way back."""
+    """The run branch is not where yaoki put it, or checked out.
 
-    def __init__(self, sentence: str, *, hint: str) -> None:
-        super().__init__(sentence, hint=hint)
+    `way` is the command that puts it back, where one command does; else the hint says what to do.
+    """
+
+    def __init__(self, sentence: str, *, way: str = "", hint: str = "") -> None:
+        super().__init__(sentence, hint=hint or way)
+        self.way = way
 
 
 class RemoteAway(GitFailed):

@@ -89,8 +89,17 @@ def test_a_rate_limit_carries_the_wait_it_named() -> None:
 
 BEFORE = [
     (an_exit(question="Which database?"), "ESCALATE_REQUIRED", ""),
-    (an_exit(code=None, start_error="Permission denied"), "FATAL_ERROR", "PERMISSION_DENIED"),
-    (an_exit(code=None, start_error="No such file"), "FATAL_ERROR", "RESOURCE_NOT_FOUND"),
+    # The words come from the system, in whatever language it speaks; only the fact decides.
+    (
+        an_exit(code=None, start_error="Keine Berechtigung", start_denied=True),
+        "FATAL_ERROR",
+        "PERMISSION_DENIED",
+    ),
+    (
+        an_exit(code=None, start_error="cannot run /opt/permissions/agent: No such file"),
+        "FATAL_ERROR",
+        "RESOURCE_NOT_FOUND",
+    ),
     (an_exit(code=1, retry_safe=False), "ESCALATE_REQUIRED", ""),
 ]
 

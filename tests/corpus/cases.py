@@ -60,6 +60,7 @@ class Case:
     signal: int | None = None
     ended_by: str = ""
     start_error: str = ""
+    start_errno: int = 0
     out: str = ""
     err: str = ""
     out_hex: str = ""
@@ -115,6 +116,7 @@ def leave(case: Case, folder: Path) -> Look:
         seconds=3.0,
         output_bytes=len(_out(case)) + len(_err(case)),
         start_error=case.start_error,
+        start_errno=case.start_errno,
     )
 
 

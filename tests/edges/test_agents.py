@@ -820,6 +820,25 @@ def test_an_agent_that_never_started_has_an_exit_that_says_so(stage: Stage) -> N
     assert not exit_.clean
 
 
+@pytest.mark.spec("4.2", "4.7")
+@pytest.mark.parametrize(("mode", "denied"), [(0o644, True), (0o755, False)])
+def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
+    stage: Stage, mode: int, denied: bool
+) -> None:
+    """The word "permission" was looked for in the message, so a path that held it, or a system
+    that speaks another language, decided what a person was told to do.
+    """
+    tool = stage.worktree / "permissions" / "agent"
+    tool.parent.mkdir()
+    tool.write_text("#!/no/such/interpreter\n")
+    tool.chmod(mode)
+
+    exit_ = stage.play(AgentSpec("x", command=(str(tool),)))
+
+    assert exit_.start_error
+    assert exit_.start_denied is denied
+
+
 def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
     look = Look("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
 

@@ -14,6 +14,7 @@ import pytest
 from tests.edges.limits import has_line, reached
 from yaoki.checks import Checks
 from yaoki.checks.counting import counted
+from yaoki.core.classify import TIMED_OUT
 from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch
@@ -159,26 +160,28 @@ def test_a_match_reads_no_more_than_it_may(bench: Bench) -> None:
 
 @pytest.mark.spec("4.2", "4.8", "0.1")
 @pytest.mark.parametrize(
-    ("argv", "words"),
+    ("argv", "words", "code"),
     [
-        (("no-such-tool-at-all",), "no-such-tool-at-all"),
-        (("./missing.sh",), "missing.sh"),
-        (("./plain.txt",), "plain.txt"),
-        (("sh", "-c", "exit 126"), "exit code 126"),
-        (("sh", "-c", "no-such-tool-at-all"), "exit code 127"),
-        ((), "no command"),
+        (("no-such-tool-at-all",), "no-such-tool-at-all", ""),
+        (("./missing.sh",), "missing.sh", ""),
+        (("./plain.txt",), "plain.txt", ""),
+        (("sh", "-c", "exit 126"), "exit code 126", "PERMISSION_DENIED"),
+        (("sh", "-c", "no-such-tool-at-all"), "exit code 127", "RESOURCE_NOT_FOUND"),
+        ((), "no command", ""),
     ],
     ids=str,
 )
 def test_a_check_that_cannot_run_is_broken_for_good(
-    bench: Bench, argv: tuple[str, ...], words: str
+    bench: Bench, argv: tuple[str, ...], words: str, code: str
 ) -> None:
+    """Whoever asks what is missing reads the code, never the words."""
     (bench.worktree / "plain.txt").write_text("not executable")
 
     finding = bench.run(*argv)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
     assert words in finding.message
+    assert finding.code == code
     assert not Verdict((finding,)).passed
 
 
@@ -268,6 +271,7 @@ def test_a_check_out_of_time_failed_and_its_tree_is_gone(bench: Bench) -> None:
     )
 
     assert (finding.outcome, finding.message) == (Outcome.FAILED, f"timed out after {limit_s:g} s")
+    assert finding.params[TIMED_OUT] is True
     assert not any(alive(int(pid.read_text())) for pid in pids)
 
 

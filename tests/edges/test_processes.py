@@ -441,6 +441,7 @@ def test_a_start_that_fails_says_why(folder: Path, place: Path) -> None:
         look = carried(folder / str(number), Launch(argv, str(place), {"PATH": PATH}))
 
         assert (look.start_errno, look.start_error) == expected
+        assert not look.not_entered
         assert (look.phase, look.code, look.signal) == ("exited", None, None)
 
 
@@ -450,6 +451,7 @@ def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -
 
     assert look.start_errno == ENOENT
     assert look.start_error.startswith(f"cannot enter {place / 'nowhere'}")
+    assert look.not_entered
 
 
 @pytest.mark.spec("3.2")

@@ -32,6 +32,7 @@ ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
 SAID_BYTES = 2_000
+DENIED = frozenset((errno.EACCES, errno.EPERM))
 NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
 # An agent that repeats its own calls this often loops; we wait better than it does.
 REPEATS_MAX = 25
@@ -117,6 +118,7 @@ class CommandAgent:
             session="" if limit == "session" else self._conversation(folder, told),
             start_error=look.start_error,
             start_fault=_our_fault(look),
+            start_denied=look.start_errno in DENIED,
             failed=result.failed or told.limit == "unknown",
             claim=mask(_claim(result, told), secrets),
             contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
@@ -283,7 +285,7 @@ def _limit(told: Told, lines: tuple[str, ...]) -> str:
 
 def _our_fault(look: Look) -> bool:
     """Not the agent's: no room for another process, or its worktree cannot be entered."""
-    return look.start_errno in NO_ROOM or look.start_error.startswith("cannot enter")
+    return look.start_errno in NO_ROOM or look.not_entered
 
 
 def _claim(result: Result, told: Told) -> str:

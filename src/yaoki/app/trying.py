@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from yaoki.app.remedies import here, no_toolchain, other_python, own_python
 from yaoki.config.finding import Found, State, Tree, Tried, is_wanted
 from yaoki.config.finding.tree import TEXT_BYTES_MAX
+from yaoki.core.classify import TIMED_OUT
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import CheckSpec, Finding, Outcome
@@ -193,7 +194,7 @@ def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
             counted = f"{_counted(number, 'failure')}: " if number else ""
             return Tried(found, State.RED, f"red at the base: {counted}{words}", number)
         case _:
-            missing = finding.message.startswith(("a tool is missing", "exit code 127"))
+            missing = finding.code == "RESOURCE_NOT_FOUND"
             state = State.MISSING if missing else State.BROKEN
             return Tried(found, state, words, next=_remedy(found) if missing else "")
 
@@ -220,4 +221,4 @@ def _remedy(found: Found) -> str:
 
 
 def was_cut_off(finding: Finding) -> bool:
-    return finding.outcome is Outcome.FAILED and finding.message.startswith("timed out after")
+    return finding.outcome is Outcome.FAILED and TIMED_OUT in finding.params

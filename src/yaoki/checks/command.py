@@ -28,7 +28,7 @@ from yaoki.checks.search import search
 from yaoki.checks.suite import Suite, suite_of
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.checks.unable import full, missing_tool, no_space
-from yaoki.core.classify import UNFIT
+from yaoki.core.classify import TIMED_OUT, UNFIT
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings import PATTERNS
@@ -193,8 +193,8 @@ def _cut_off(case: Case) -> Finding | None:
         case "":
             return _killed(case)
         case "deadline":
-            words = f"timed out after {spec.timeout.total_seconds():g} s"
-            return _failed(case, words)
+            late = _failed(case, f"timed out after {spec.timeout.total_seconds():g} s")
+            return replace(late, params={**late.params, TIMED_OUT: True})
         case "output":
             return _failed(case, f"wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")
         case _:
@@ -239,7 +239,8 @@ def _unsuccessful(case: Case) -> Finding:
     code = case.ran.look.code
     if code in (126, 127):
         why = "a command may not be executed" if code == 126 else "a command was not found"
-        return broken(case.spec, f"exit code {code}: {why}", **_seen(case))
+        name = "PERMISSION_DENIED" if code == 126 else "RESOURCE_NOT_FOUND"
+        return broken(case.spec, f"exit code {code}: {why}", code=name, **_seen(case))
     reading = _reading(case)
     finding = _unable(case, reading)
     if finding is not None:
@@ -258,7 +259,9 @@ def _unable(case: Case, reading: Reading) -> Finding | None:
     if reading.failures or reading.tally:
         return None
     said = missing_tool(lines, _words(case.spec))
-    return broken(case.spec, f"a tool is missing: {said}", **_seen(case)) if said else None
+    if not said:
+        return None
+    return broken(case.spec, f"a tool is missing: {said}", code="RESOURCE_NOT_FOUND", **_seen(case))
 
 
 def _words(spec: CheckSpec) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ AGENT_FAILED = "agent-failed"
 UNDELIVERED = "UNDELIVERED"
 # The check is not fit for what the plan asks of it.
 UNFIT = "CHECK_UNFIT"
+# The param of a finding whose check was ended at its deadline.
+TIMED_OUT = "timedOut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def before_verify(exit_: AgentExit) -> Failure | None:
     if exit_.start_fault:
         return fault(f"the agent could not be started: {exit_.start_error}", transient=True)
     if exit_.start_error:
-        code = "PERMISSION_DENIED" if "ermission" in exit_.start_error else "RESOURCE_NOT_FOUND"
+        code = "PERMISSION_DENIED" if exit_.start_denied else "RESOURCE_NOT_FOUND"
         return fatal(code, f"the agent did not start: {exit_.start_error}")
     if not exit_.retry_safe:
         words = f"the agent reported retry_safe: false: {_said(exit_)}"

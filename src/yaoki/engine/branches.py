@@ -16,7 +16,7 @@ BACK = "put it back"
 
 def _way(strayed: BranchStrayed) -> str:
     """A command puts it back; anything else says for itself what it is."""
-    return f"{BACK}: {strayed.hint}" if strayed.hint.startswith("git ") else strayed.hint
+    return f"{BACK}: {strayed.way}" if strayed.way else strayed.hint
 
 
 def landed_on(rows: Sequence[Row]) -> list[Row]:

@@ -119,7 +119,7 @@ def _refusal(
     words = f"{run.branch} holds {strange.commit[:12]}, which no task of the run landed"
     upon = sum(step.commit in known for step in steps[at + 1 :])
     if not upon:
-        return BranchStrayed(words, hint=workspace.way_back(run, before))
+        return BranchStrayed(words, way=workspace.way_back(run, before))
     stand = f"{upon} landing{' stands' if upon == 1 else 's stand'} on it"
     take = f"if it may stay: yaoki answer {run.id} go --accept {strange.commit}"
     leave = f"if not: yaoki cancel {run.id}"

@@ -49,6 +49,7 @@ class Look:
     output_bytes: int = 0
     start_error: str = ""
     start_errno: int = 0
+    not_entered: bool = False
 
 
 class Processes(Protocol):

@@ -23,7 +23,7 @@ class Agent:
         self.started = time.monotonic()
         self.status: int | None = None
         self.group = 0
-        self.start_errno, self.start_error = 0, ""
+        self.start_errno, self.start_error, self.not_entered = 0, "", False
         self._out = os.open("out.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._err = os.open("err.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._launch = {**launch, "env": {**launch["env"], MARK: mark}}
@@ -42,7 +42,7 @@ class Agent:
         os.close(writer)
         with open(reader, encoding="utf-8") as told:
             if why := told.read():
-                self.start_errno, self.start_error = json.loads(why)
+                self.start_errno, self.start_error, self.not_entered = json.loads(why)
 
     @property
     def running(self) -> bool:
@@ -74,14 +74,15 @@ class Agent:
             "output_bytes": self.output_bytes(),
             "start_error": self.start_error,
             "start_errno": self.start_errno,
+            "not_entered": self.not_entered,
             "left": left,
         }
 
 
 def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
     """In the forked child: turn into the agent, or say why not."""
-    step = f"cannot enter {launch['cwd']}"
-    why = (errno.EINVAL, step)
+    step, outside = f"cannot enter {launch['cwd']}", True
+    why = (errno.EINVAL, step, outside)
     try:
         os.setsid()
         for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
@@ -89,12 +90,12 @@ def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoRet
         for target, descriptor in enumerate(stdio):
             os.dup2(descriptor, target)
         os.chdir(launch["cwd"])
-        step = f"cannot run {' '.join(launch['argv'][:1])}"
+        step, outside = f"cannot run {' '.join(launch['argv'][:1])}", False
         os.execvpe(launch["argv"][0], launch["argv"], launch["env"])
     except OSError as error:
-        why = (error.errno or 0, f"{step}: {error.strerror}")
+        why = (error.errno or 0, f"{step}: {error.strerror}", outside)
     except (ValueError, TypeError, IndexError) as error:
-        why = (errno.EINVAL, f"{step}: {error}")
+        why = (errno.EINVAL, f"{step}: {error}", outside)
     finally:  # whatever happened, a second shim must not go on from here
         os.write(writer, json.dumps(why).encode())
         os._exit(127)

@@ -198,6 +198,7 @@ def _exited(folder: Path) -> Look | None:
         output_bytes=facts["output_bytes"],
         start_error=facts["start_error"],
         start_errno=facts["start_errno"],
+        not_entered=facts.get("not_entered") is True,
     )
 
 

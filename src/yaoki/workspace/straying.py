@@ -29,7 +29,7 @@ class Strayed:
 
     @property
     def error(self) -> BranchStrayed:
-        return BranchStrayed(self.sentence, hint=self.way)
+        return BranchStrayed(self.sentence, way=self.way)
 
 
 class Straying:

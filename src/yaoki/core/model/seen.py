@@ -101,7 +101,8 @@ class AgentExit:
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded tail of its
     error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
     in which words.  `contradiction`: it says that the task and its checks contradict each other.
-    `start_fault`: this machine could not start it.  `report_bytes`: how much it said on its
+    `start_fault`: this machine could not start it; `start_denied`: it may not be executed here.
+    `report_bytes`: how much it said on its
     output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
     of itself; None when it did not, which is unknown and never zero.
 
@@ -126,6 +127,7 @@ class AgentExit:
     session: str = ""
     start_error: str = ""
     start_fault: bool = False
+    start_denied: bool = False
     failed: bool = False
     claim: str = ""
     contradiction: str = ""
