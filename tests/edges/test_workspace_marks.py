@@ -21,6 +21,9 @@ from tests.edges.repositories import (
 )
 from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.workspace import GitWorkspace
+from yaoki.workspace.git import Git, Site
+from yaoki.workspace.refs import Refs
+from yaoki.workspace.straying import Straying
 
 BRANCH = "refs/heads/yaoki/ab12cd34"
 MARK = "refs/yaoki/runs/ab12cd34"
@@ -267,3 +270,36 @@ def test_branch_and_mark_moved_together_by_an_agent_are_noticed(world: World) ->
     told = world.workspace.intact(world.run)
 
     assert told == f"{world.run.branch} stands at {evil[:12]}, which yaoki did not make"
+
+
+class Heard(Git):
+    """A git whose longest answer to one question is kept."""
+
+    longest = 0
+
+    def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
+        said = super().text(*args, at=at, given=given)
+        self.longest = max(self.longest, len(said.split()))
+        return said
+
+
+@pytest.mark.spec("0.2", "9.6")
+def test_what_a_branch_lacks_is_found_without_its_whole_history(world: World) -> None:
+    """Every look at a run branch read the whole history of the project into memory."""
+    first = world.workspace.head(world.run)
+    second = landed(world, world.task(2), lambda at: write(at, two="2")).landed
+    git(world.repo, "checkout", "-q", "--detach", second)
+    write(world.repo, one="1")
+    commit(world.repo)
+    write(world.repo, other="1")
+    last = commit(world.repo)
+    heard = Heard(world.repo / ".git")
+    refs = Refs(heard)
+    head = refs.commit(second, "the head")
+
+    asked = [first, second, last, "0" * 40]
+    lacked = Straying(heard, refs).beyond(asked, head)
+
+    assert lacked == (last, "0" * 40)
+    assert heard.longest == 2, "only what the head lacks is listed"
+    assert Straying(heard, refs).beyond([], head) == ()

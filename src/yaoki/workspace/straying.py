@@ -59,8 +59,14 @@ class Straying:
         return bool(known) and not self._refs.contains(known, head)
 
     def beyond(self, commits: Sequence[str], head: Commit) -> tuple[str, ...]:
-        """Which of the commits cannot be reached from the head."""
-        held = set(self._git.text("rev-list", head.sha).split())
+        """Which of the commits cannot be reached from the head.
+
+        Git walks only what the head lacks, never the whole history behind it.
+        """
+        here = [one.name for one in self._git.named(*(f"{c}^{{commit}}" for c in commits)) if one]
+        asked = "".join(f"{line}\n" for line in (*here, f"^{head.sha}")).encode()
+        lacked = set(self._git.text("rev-list", "--stdin", given=asked).split()) if here else set()
+        held = set(here) - lacked
         return tuple(commit for commit in commits if commit not in held)
 
     # -------------------------------------------------------------- looking
