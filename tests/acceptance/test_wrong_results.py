@@ -244,3 +244,32 @@ def test_the_next_agent_is_called_after_the_same_failure_three_times(place: Plac
 
     assert agents_of(place, "t") == ["small", "small", "small", "large"]
     assert done.code == 0, done.out + done.err
+
+
+# ------------------------------------------------------------------ lost runs
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("18.7", "10.6")
+def test_an_agent_run_that_was_lost_counts_in_budget_and_report(place: Place) -> None:
+    """The agent kills the process above it, so nobody ever hears how it ended."""
+    ran = place.folder / "ran"
+    dies = shell("echo ran >> $COUNT; kill -9 $PPID; sleep 1") | {"env": {"COUNT": str(ran)}}
+    plan = {
+        "goal": "x",
+        "budget": {"attempts": 2},
+        "agents": {"m": dies},
+        "agent": "m",
+        "checks": {"c": {"shell": "test -f never"}},
+        "tasks": [{"id": "t", "goal": "x"}],
+    }
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 5, done.out + done.err
+    assert ran.read_text().splitlines() == ["ran", "ran"]
+    assert "2 of 2 attempts of the run are used" in done.out
+    assert place.status()["untold"] == 2, "unknown is not zero"
+    numbers = place.yaoki("report", "--json").document["numbers"]
+    assert (numbers["agent_runs"], numbers["cost"], numbers["cost_untold"]) == (2, None, 2)
+    assert "with 2 runs of agents" in place.yaoki("report").out

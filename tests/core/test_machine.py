@@ -466,3 +466,24 @@ def test_a_note_changes_nothing() -> None:
     task = an_active_task()
 
     assert evolve(task, Note("WARNING", {"message": "careful"})) is task
+
+
+@pytest.mark.spec("18.7")
+def test_an_agent_run_counts_from_its_start_and_its_cost_is_unknown_until_it_ends() -> None:
+    begun = evolve(an_active_task(Stage.WORK), PromptSent(counted=True))
+    told = an_exit(cost=0.5, tokens=7)
+
+    ended = evolve(begun, AgentFinished(told, "head", "tree"))
+
+    assert (begun.spent_on.attempts, begun.spent_on.unknown) == (1, 1)
+    assert (ended.spent_on.attempts, ended.spent_on.unknown) == (1, 0)
+    assert (ended.spent_on.money, ended.spent_on.tokens) == (0.5, 7)
+
+
+@pytest.mark.spec("18.7", "10.2")
+def test_a_run_of_an_older_journal_is_counted_at_its_end() -> None:
+    begun = evolve(an_active_task(Stage.WORK), PromptSent())
+
+    ended = evolve(begun, AgentFinished(an_exit(), "head", "tree"))
+
+    assert (begun.spent_on.attempts, ended.spent_on.attempts) == (0, 1)

@@ -67,7 +67,7 @@ def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
     [
         ({"ended_by": "hang"}, "its agent hung and was ended"),
         ({"signal": 11}, "its agent crashed (signal 11)"),
-        ({"code": 3}, "its agent ended with code 3"),
+        ({"code": 3}, "its agent ended with exit code 3"),
     ],
 )
 def test_an_agent_that_did_not_end_well_is_told_of_work_that_landed(

@@ -102,7 +102,10 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class PromptSent:
-    """The agent was started with these words; it is never started again for this attempt."""
+    """The agent was started with these words; it is never started again for this attempt.
+
+    `counted`: the run is counted from here on, whether or not anybody hears how it ends.
+    """
 
     NAME: ClassVar[str] = "PROMPT_SENT"
     kind: str = ""
@@ -111,6 +114,7 @@ class PromptSent:
     steps: tuple[str, ...] = ()
     fault: str = ""
     bytes: int = 0
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ from yaoki.core.steps import (
     granted,
     held,
     judged,
+    prompted,
     recovering,
     retried,
     returned,
@@ -103,7 +104,7 @@ def evolve(task: Task, event: Event) -> Task:
         case AttemptStarted():
             return started(task, event)
         case PromptSent():
-            return replace(task, work=replace(task.work, started=True))
+            return prompted(task, event)
         case AgentFinished():
             return finished(task, event)
         case Judged():

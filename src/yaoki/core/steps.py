@@ -9,6 +9,7 @@ from yaoki.core.events import (
     EscalateDecided,
     Held,
     Judged,
+    PromptSent,
     RetryDecided,
 )
 from yaoki.core.model import (
@@ -65,6 +66,12 @@ def started(task: Task, event: AttemptStarted) -> Task:
     )
 
 
+def prompted(task: Task, event: PromptSent) -> Task:
+    work = replace(task.work, started=True, counted=event.counted)
+    spent = task.spent_on.started() if event.counted else task.spent_on
+    return replace(task, work=work, spent_on=spent)
+
+
 def finished(task: Task, event: AgentFinished) -> Task:
     work = replace(
         task.work,
@@ -75,12 +82,13 @@ def finished(task: Task, event: AgentFinished) -> Task:
         changed=event.changed,
         left_out=event.left_out,
     )
+    spent = task.spent_on
     return replace(
         task,
         stage=Stage.VERIFY,
         work=work,
         forgiven=_delivered(task),
-        spent_on=task.spent_on.plus(event.exit),
+        spent_on=spent.ended(event.exit) if task.work.counted else spent.plus(event.exit),
         session=_session(task, event),
     )
 

@@ -69,6 +69,9 @@ class Working:
             return Worked(AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree)
         folder = self._attending.folder(task, task.attempt)
         look = self._processes.look(folder)
+        if look.phase != "absent" and not task.work.started:
+            # Its worker died between starting it and saying so; it ran all the same.
+            hold.record(PromptSent(counted=True))
         if look.phase == "absent":
             if task.cancel_wanted:
                 return Interrupted("cancelled by a person before the agent was started")
@@ -116,7 +119,7 @@ class Working:
             session=session,
         )
         self._processes.start(folder, agent.launch(order))
-        hold.record(replace(told, bytes=len(prompt.text.encode())))
+        hold.record(replace(told, bytes=len(prompt.text.encode()), counted=True))
         if prompt.fault or told.fault:
             hold.note("PROMPT_FAULT", {"fault": prompt.fault or told.fault})
 

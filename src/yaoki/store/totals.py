@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.events import AgentFinished, Event
+from yaoki.core.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Run, Spend, Task
 from yaoki.store.database import Link
 from yaoki.store.puts import Params
@@ -56,20 +56,23 @@ def of_day(now: datetime) -> str:
 
 
 def spend(link: Link, task: Task, events: Sequence[Event], now: datetime) -> None:
-    """Every agent that ended is added once, in the transaction that says so."""
+    """Every agent run is added once, when it starts; what it took, when it ends.
+
+    Each in the transaction that says so: a run that is lost was counted all the same.
+    """
     for event in events:
-        if isinstance(event, AgentFinished):
-            used = Spend().plus(event.exit)
-            row = {
-                "money": used.money,
-                "tokens": used.tokens,
-                "seconds": used.seconds,
-                "attempts": 1,
-                "unknown": used.unknown,
-            }
-            names = (f"{n}{link.shard}" for n in (of_run(task.run_id), of_day(now)))
-            for name in names:
-                link.put(ADD, {"name": name, **row}, fold=_summed)
+        if isinstance(event, PromptSent) and event.counted:
+            _add(link, task, Spend().started(), now)
+        elif isinstance(event, AgentFinished):
+            none = Spend()
+            counted = task.work.counted
+            _add(link, task, none.ended(event.exit) if counted else none.plus(event.exit), now)
+
+
+def _add(link: Link, task: Task, used: Spend, now: datetime) -> None:
+    row = {name: getattr(used, name) for name in ADDED}
+    for name in (of_run(task.run_id), of_day(now)):
+        link.put(ADD, {"name": f"{name}{link.shard}", **row}, fold=_summed)
 
 
 def spent(row: Fields | None) -> Spend:

@@ -95,6 +95,7 @@ class Burndown:
         *BECOMES,
         "TASKS_PLANNED",
         "ESCALATION_ANSWERED",
+        "PROMPT_SENT",
         "AGENT_FINISHED",
     )
     states: dict[str, str] = field(default_factory=dict)
@@ -106,6 +107,8 @@ class Burndown:
     agent_runs: int = 0
     last_at: datetime | None = None
     proofs: set[str] = field(default_factory=set)
+    # Tasks whose agent was counted when it was started.
+    _begun: set[str] = field(default_factory=set)
     # When those began that replace others.
     heirs: dict[str, datetime] = field(default_factory=dict)
 
@@ -115,8 +118,11 @@ class Burndown:
             self._submitted(entry)
         if entry.task_id in self.proofs:
             return
-        if entry.event == "AGENT_FINISHED":
-            self._spent(entry.data["exit"])
+        if entry.event == "PROMPT_SENT":
+            self._begun.add(entry.task_id)
+            self.agent_runs += 1
+        elif entry.event == "AGENT_FINISHED":
+            self._spent(entry.task_id, entry.data["exit"])
         else:
             self._moved(entry.task_id, self._becomes(entry))
         if entry.event == "TASK_LANDED" or self._planned(entry):
@@ -159,9 +165,10 @@ class Burndown:
         self.states[task_id] = state
         self.counts[state] += 1
 
-    def _spent(self, exit_: Any) -> None:
+    def _spent(self, task_id: str, exit_: Any) -> None:
         """Nothing told is unknown, and stays so until somebody tells."""
-        self.agent_runs += 1
+        self.agent_runs += task_id not in self._begun
+        self._begun.discard(task_id)
         if exit_.get("cost") is not None:
             self.cost = round((self.cost or 0.0) + exit_["cost"], 6)
         if exit_.get("tokens") is not None:

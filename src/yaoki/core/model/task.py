@@ -60,7 +60,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spend:
-    """What agents used up.  `unknown` counts the runs that reported no cost or no tokens."""
+    """What agents used up: every run that was started, finished or not.
+
+    `unknown` counts the runs that reported no cost or no tokens, those that never ended included.
+    """
 
     money: float = 0.0
     tokens: int = 0
@@ -68,7 +71,17 @@ class Spend:
     attempts: int = 0
     unknown: int = 0
 
+    def started(self) -> Spend:
+        """One more run, of which nothing is known yet."""
+        return replace(self, attempts=self.attempts + 1, unknown=self.unknown + 1)
+
+    def ended(self, exit_: AgentExit) -> Spend:
+        """What a run that was counted at its start has told of itself."""
+        whole = self.plus(exit_)
+        return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
+
     def plus(self, exit_: AgentExit) -> Spend:
+        """One more run, of which the start was not counted."""
         untold = exit_.cost is None or exit_.tokens is None
         return Spend(
             round(self.money + (exit_.cost or 0.0), 6),
@@ -105,6 +118,7 @@ class Work:
     diff: str = ""
     guards: Mapping[str, str] = field(default_factory=dict)
     started: bool = False
+    counted: bool = False
     changed: int = 0
     refused: int = 0
     left_out: tuple[str, ...] = ()

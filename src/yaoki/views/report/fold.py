@@ -65,6 +65,8 @@ class Fold:
     _shared: dict[str, Known] = field(default_factory=dict)
     # Tasks that a person works on: what ends there next is no agent.
     _persons: set[str] = field(default_factory=set)
+    # Tasks whose agent was started and counted; what it took is told when it ends, if ever.
+    _begun: set[str] = field(default_factory=set)
 
     def add(self, entry: Entry) -> None:
         self.last_at = entry.at
@@ -76,10 +78,12 @@ class Fold:
                 self._submitted(entry)
             case "ATTEMPT_STARTED" if entry.data.get("agent") == PERSON:
                 self._persons.add(entry.task_id)
+            case "PROMPT_SENT":
+                self._begin(entry.task_id)
             case "AGENT_FINISHED" if entry.task_id in self._persons:
                 self._persons.discard(entry.task_id)
             case "AGENT_FINISHED":
-                self._spent(entry.data["exit"])
+                self._spent(entry.task_id, entry.data["exit"])
             case "ESCALATION_ANSWERED":
                 self._answered(entry)
             case "RUN_MERGED":
@@ -117,14 +121,24 @@ class Fold:
                 one = from_data(CheckSpec, held)
                 self.own[entry.task_id, one.name] = _known(one)
 
-    def _spent(self, exit_: Mapping[str, Any]) -> None:
+    def _begin(self, task_id: str) -> None:
+        """A run counts from its start, for nobody may ever hear how it ended."""
+        self._begun.add(task_id)
+        self.agent_runs += 1
+        self.cost_untold += 1
+        self.tokens_untold += 1
+
+    def _spent(self, task_id: str, exit_: Mapping[str, Any]) -> None:
         """What was not told is counted, never taken for zero."""
         cost, tokens = exit_.get("cost"), exit_.get("tokens")
-        self.agent_runs += 1
+        if task_id not in self._begun:
+            self._begin(task_id)
+        self._begun.discard(task_id)
         self.agent_s += exit_.get("seconds", 0.0)
-        self.cost, self.cost_untold = self.cost + (cost or 0.0), self.cost_untold + (cost is None)
+        self.cost += cost or 0.0
+        self.cost_untold -= cost is not None
         self.tokens += tokens or 0
-        self.tokens_untold += tokens is None
+        self.tokens_untold -= tokens is not None
 
     def _answered(self, entry: Entry) -> None:
         if len(self.answers) >= ANSWERS_KEPT:

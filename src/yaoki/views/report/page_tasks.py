@@ -55,8 +55,8 @@ def _row(task: Data, story: object, *, priced: bool) -> Html:
     tries = task["attempts"]
     spent = [one["agent_s"] for one in tries if one["agent_s"] is not None]
     costs = [one["cost"] for one in tries if one["cost"] is not None]
-    untold = len(spent) - len(costs)
-    cost = money(sum(costs) if costs else None, untold) if spent else "–"
+    ran = sum(one["agent_started"] for one in tries)
+    cost = money(sum(costs) if costs else None, ran - len(costs)) if ran else "–"
     proof = task["proof"]
     return tag(
         "tr",

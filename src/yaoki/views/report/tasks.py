@@ -91,6 +91,7 @@ def _attempt(one: Try, clean: Callable[[str], str]) -> Data:
         "agent": clean(one.agent) or None,
         "ended": clean(one.ended) or None,
         "landed": one.landed,
+        "agent_started": one.agent_started or one.agent_runs > 0,
         "agent_s": round(one.agent_s, 3) if one.agent_runs else None,
         "session": clean(one.session) or None,
         "cost": round(one.cost, 6) if one.cost is not None else None,

@@ -85,6 +85,7 @@ class Try:
     until: datetime | None = None
     ended: str = ""
     landed: bool = False
+    agent_started: bool = False
     agent_runs: int = 0
     agent_s: float = 0.0
     session: str = ""
@@ -122,6 +123,9 @@ class Told:
         match entry.event:
             case "ATTEMPT_STARTED":
                 self._started(entry)
+            case "PROMPT_SENT":
+                if one := self.tries.get(entry.attempt):
+                    one.agent_started = True
             case "AGENT_FINISHED":
                 self._finished(entry)
             case "CHECK_FINISHED":

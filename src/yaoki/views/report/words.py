@@ -58,10 +58,7 @@ def moment(instant: str | None) -> str:
 def conversations(report: Data) -> list[tuple[Data, Data]]:
     """Every run of an agent with its task; none at all where no agent told anything of itself."""
     runs = [
-        (task, one)
-        for task in report["tasks"]
-        for one in task["attempts"]
-        if one["agent_s"] is not None
+        (task, one) for task in report["tasks"] for one in task["attempts"] if one["agent_started"]
     ]
     told = ("session", "cost", "tokens")
     return runs if any(one[name] is not None for _, one in runs for name in told) else []
