@@ -11,6 +11,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── Unknown              no such run, task, check, snapshot
 │   └── NotNow               the state of the task or run forbids it
 ├── StoreError               the database cannot serve
+│   ├── RowIllegal           the row of one task is not as yaoki wrote it
 │   ├── StoreNewer           written by a newer yaoki
 │   ├── StoreBroken          does not look like our database
 │   ├── StoreUnreached       nobody answers there, or not yet
@@ -119,6 +120,18 @@ class NotNow(Refused):
 
 class StoreError(YaokiError):
     """The database cannot serve."""
+
+
+class RowIllegal(StoreError):
+    """The row of one task cannot be what yaoki wrote; `task_id` names it.
+
+    A worker asks a person about that task and goes on with the others.
+    """
+
+    def __init__(self, task_id: str, why: str) -> None:
+        words = f"the row of {task_id} is not as yaoki wrote it: {why}"
+        super().__init__(words, hint="yaoki verify")
+        self.task_id = task_id
 
 
 class StoreNewer(StoreError):

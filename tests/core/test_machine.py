@@ -43,6 +43,7 @@ from yaoki.core.events import (
     Released,
     Replaced,
     RerunGranted,
+    RowRefused,
     Submitted,
     UndoDropped,
     Undone,
@@ -101,6 +102,7 @@ EVENTS: tuple[Event, ...] = (
     RecallRequested("its ground is gone"),
     Recalled("its ground is gone"),
     UndoDropped("others stand on it"),
+    RowRefused("no proof of it"),
     Note("WARNING", {"message": "careful"}),
 )
 
@@ -133,6 +135,9 @@ LEGAL = {
     "RECALL_REQUESTED": {"ACTIVE": "PWVL"},
     "TASK_RECALLED": {"ACTIVE": "PWVL"},
     "UNDO_DROPPED": {"DONE": "PWVL"},
+    "ROW_REFUSED": dict.fromkeys(
+        ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
+    ),
     "WARNING": dict.fromkeys(
         ("WAITING", "ACTIVE", "ESCALATED", "DONE", "CANCELLED", "REPLACED"), "PWVL"
     ),

@@ -13,9 +13,8 @@ import pytest
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from tests.store.acts import Where, events_of, finish, lease_of, opened, submit, take
 from yaoki.core.events import Event, Note
-from yaoki.core.legal import Illegal
 from yaoki.core.model import State, Task
-from yaoki.errors import StoreError, StoreFull, YaokiError
+from yaoki.errors import RowIllegal, StoreError, StoreFull, YaokiError
 from yaoki.store import SqlStore, open_store
 from yaoki.store.database import Database, Link
 from yaoki.store.sqlite import SqliteDatabase
@@ -103,7 +102,7 @@ def test_what_cannot_be_is_refused_whole(store: SqlStore) -> None:
     task = take(store)
     started, finished, _, landed = to_land()
 
-    with pytest.raises(Illegal):
+    with pytest.raises(RowIllegal):
         store.record(lease_of(task), lambda _: (started, finished, landed))
 
     assert store.task(task_id) == task

@@ -184,8 +184,8 @@ class App(Gate):
         stops it, and signals stay as they are.
         """
         self.back_up()
-        self.control.resumed(run)
-        self.control.sweep(run)
+        self.row_guard.guarded(lambda: self.control.resumed(run))
+        self.row_guard.guarded(lambda: self.control.sweep(run))
         self.expire_snapshots()
         pool = self.pool(slots or run.parallel, tags=tags, run=run.id)
         if hand_over is not None:
@@ -234,7 +234,7 @@ class App(Gate):
         if background is not None:
             background.bound_log()
         self.store.database.present()
-        self.store.expire(holder_dead, counted=True)
+        self.row_guard.guarded(lambda: self.store.expire(holder_dead, counted=True))
         for run_id in self.open_runs():
             self.closing.expire(run_id)
         self.back_up()

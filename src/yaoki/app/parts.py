@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from yaoki.engine.closing import Closing
     from yaoki.engine.growing import Growth
     from yaoki.engine.resources import Resources
+    from yaoki.engine.row_check import RowGuard
     from yaoki.engine.sending import Sending
     from yaoki.engine.stages import Stages
     from yaoki.engine.worker import Worker
@@ -99,6 +100,12 @@ class Parts(Ground):
             prefix=wanted.database_prefix,
             worktree=lambda task: str(self.worktrees / task.id),
         )
+
+    @cached_property
+    def row_guard(self) -> RowGuard:
+        from yaoki.engine.row_check import RowGuard
+
+        return RowGuard(self.store, self.store.clock)
 
     @cached_property
     def closing(self) -> Closing:

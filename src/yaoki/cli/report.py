@@ -25,7 +25,7 @@ from yaoki.cli.render import (
 from yaoki.core.counting import count
 from yaoki.core.model import Choice, State, TaskKind
 from yaoki.core.status import Status
-from yaoki.errors import NotNow
+from yaoki.errors import NotNow, RowIllegal
 from yaoki.ports import Row
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import hears
@@ -204,7 +204,11 @@ def ask(app: App, task: TaskView) -> None:
     prose(paint(f"  needs you: {line(row.name, 60)}{optional}  {task.reason}", "red"))
     for text in lines_of(row.question):
         prose(f"    {text}")
-    held = app.store.task(row.id)
+    try:
+        held = app.store.task(row.id)
+    except RowIllegal as illegal:
+        prose(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
+        return
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:
         prose(f"    {_command(row, choice, held.work.worktree, failing)}")

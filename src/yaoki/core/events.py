@@ -350,6 +350,17 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True)
+class RowRefused:
+    """The task's row claims what the journal and git do not prove, or cannot be read.
+
+    The claim is dropped; the question to a person follows in the same transaction.
+    """
+
+    NAME: ClassVar[str] = "ROW_REFUSED"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Tells something and changes nothing; `name` is the name on the wire."""
 
@@ -385,6 +396,7 @@ Event = (
     | UndoRequested
     | UndoDropped
     | Undone
+    | RowRefused
     | Note
 )
 

@@ -27,6 +27,7 @@ from yaoki.core.events import (
     Replaced,
     RerunGranted,
     RetryDecided,
+    RowRefused,
     Submitted,
     UndoDropped,
     Undone,
@@ -97,5 +98,5 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.recall_wanted
         case UndoRequested() | Undone() | UndoDropped():
             return task.state is State.DONE
-        case Note():
+        case RowRefused() | Note():
             return True

@@ -29,6 +29,7 @@ from yaoki.core.events import (
     Replaced,
     RerunGranted,
     RetryDecided,
+    RowRefused,
     Submitted,
     UndoDropped,
     Undone,
@@ -60,6 +61,7 @@ from yaoki.core.steps import (
     recovering,
     retried,
     returned,
+    row_refused,
     started,
     unlanded,
 )
@@ -166,5 +168,7 @@ def evolve(task: Task, event: Event) -> Task:
                 take_over=False,
                 work=replace(task.work, proven="", onto=""),
             )
+        case RowRefused():
+            return row_refused(task)
         case Note():
             return task

@@ -22,9 +22,11 @@ from yaoki.core.events import (
     Planned,
     Recalled,
     Released,
+    RowRefused,
     check_finished,
 )
 from yaoki.core.failing import Moment, failing
+from yaoki.core.machine import evolve
 from yaoki.core.model import (
     GIT_CONFIG,
     NO_CHANGE,
@@ -259,6 +261,13 @@ def sent_back(task: Task, moment: Moment) -> tuple[Event, ...]:
     """
     assert task.blame is not None, f"{task.id} is not blamed"
     return failing(task, task.blame, moment)
+
+
+def row_refused(task: Task, words: str, moment: Moment) -> tuple[Event, ...]:
+    """A row that claims more than is proven, or cannot be read: one question, no retry."""
+    refused = RowRefused(words)
+    failure = classify.failed(Kind.ESCALATE_REQUIRED, words)
+    return (refused, *failing(evolve(task, refused), failure, moment))
 
 
 def _with_findings(

@@ -200,6 +200,21 @@ def unlanded(task: Task) -> Task:
     )
 
 
+def row_refused(task: Task) -> Task:
+    """As after a landing that was taken back, whatever the row said; a person is asked at once."""
+    return replace(
+        unlanded(task),
+        lease=None,
+        held=False,
+        recalled=True,
+        recall_wanted=False,
+        take_over=False,
+        blame=None,
+        reason=None,
+        question=None,
+    )
+
+
 def retried(task: Task, event: RetryDecided) -> Task:
     return replace(
         _failed(task, event),

@@ -15,6 +15,7 @@ from yaoki.engine.iterating import Iterating
 from yaoki.engine.proofs import Proofs
 from yaoki.engine.recovering import Recovering
 from yaoki.engine.replanning import Replanning
+from yaoki.engine.row_check import DoneCheck, RowGuard
 from yaoki.engine.standing_checks import Prove
 from yaoki.engine.undoing import Undoing
 from yaoki.errors import BranchStrayed
@@ -36,6 +37,8 @@ class Closing:
     ) -> None:
         self._store, self._clock = store, clock
         self._guard = Guard(store, workspace)
+        self._rows = RowGuard(store, clock)
+        self._done_check = DoneCheck(store, workspace, self._rows)
         self._undoing = Undoing(store, workspace, clock, prove)
         self._recovering = Recovering(store, workspace, clock)
         self._replanning = Replanning(store, clock, timeout=timeout, hang=hang)
@@ -44,31 +47,39 @@ class Closing:
 
     def rests(self, run_id: RunId) -> bool:
         """True when the run has come to its end, or waits for a person."""
+        return self._rows.guarded(lambda: self._rests(run_id))
+
+    def _rests(self, run_id: RunId) -> bool:
         if not self._store.resting(run_id):
             return False
         run = self._store.run(run_id)
         if run.paused and not run.cancel_wanted:
             return True
-        if not run.cancel_wanted and (self._goes_on(run) or self._strayed(run)):
+        self._refuse_illegal(run)
+        if not run.cancel_wanted and (self._goes_on(run) or self._unfit(run)):
             return False
         self._sum_up(self._store.run(run_id))
         return self._store.resting(run_id)
 
-    def _strayed(self, run: Run) -> bool:
+    def _refuse_illegal(self, run: Run) -> None:
+        for illegal in self._store.illegal_rows(run.id) if run.summed_at is None else ():
+            raise illegal
+
+    def _unfit(self, run: Run) -> bool:
         """Nothing is called done, or shipped of a run that was cut short, that its branch does not
-        hold or should not; looked at once, at the end.
+        hold or should not, or that the journal file does not prove; looked at once, at the end.
         """
         ends = status(self._store.tally(run.id), resting=True)
         if run.summed_at is not None or ends is Status.ESCALATED:
             return False
         self._guard.look(run)
-        return bool(self._store.run(run.id).paused)
+        return bool(self._store.run(run.id).paused) or self._done_check.refuse_unproven(run)
 
     def expire(self, run_id: RunId) -> None:
         """Phases that ran out of time, also while somebody plans them."""
         run = self._store.run(run_id)
         if not run.cancel_wanted:
-            self._replanning.expire(run)
+            self._rows.guarded(lambda: self._replanning.expire(run))
 
     def _goes_on(self, run: Run) -> bool:
         steps = (

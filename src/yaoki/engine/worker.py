@@ -12,13 +12,14 @@ from typing import Any
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.counting import count
 from yaoki.core.events import Event, Released
-from yaoki.core.model import Lease, Run, RunId, Stage, State, Task
+from yaoki.core.model import Lease, Run, RunId, Stage, State, Task, TaskId
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.core.train import CONTENDING, Contender, gives_way, riders
 from yaoki.engine.branches import Guard
 from yaoki.engine.hold import Hold, Superseded
 from yaoki.engine.moments import moment
+from yaoki.engine.row_check import RowGuard
 from yaoki.engine.stages import Stages
 from yaoki.errors import (
     BranchStrayed,
@@ -27,6 +28,7 @@ from yaoki.errors import (
     GitFailed,
     LeaseLost,
     RemoteAway,
+    RowIllegal,
     StoreError,
     WorkspaceError,
     YaokiError,
@@ -63,6 +65,7 @@ class Worker:
         self._stages = stages
         self._guard = guard
         self._clock = clock
+        self._rows = RowGuard(store, clock)
         self._holder = holder
         self._host = host
         self._lease = lease
@@ -78,22 +81,26 @@ class Worker:
         }
 
     def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
-        return self._store.claim(
-            self._holder,
-            self._lease,
-            limit,
-            runs=runs,
-            host=self._host,
-            host_max=self._parallel,
-            alive=self._alive,
-            tags=self._tags,
-            place=self._place,
-            begin=begin,
+        return self._rows.guarded(
+            lambda: self._store.claim(
+                self._holder,
+                self._lease,
+                limit,
+                runs=runs,
+                host=self._host,
+                host_max=self._parallel,
+                alive=self._alive,
+                tags=self._tags,
+                place=self._place,
+                begin=begin,
+            )
         )
 
     def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:
         """Only what a person wants ended; nothing is begun."""
-        return self._store.claim_cancelled(self._holder, self._lease, runs)
+        return self._rows.guarded(
+            lambda: self._store.claim_cancelled(self._holder, self._lease, runs)
+        )
 
     def carry(self, task: Task, hold: Hold) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
@@ -106,12 +113,22 @@ class Worker:
         )
         try:
             while task.lease is not None:
-                task = self._step(run, task, task.lease, hold)
+                task = self._safe_step(run, task, task.lease, hold)
         except (LeaseLost, Superseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
             self._clean(run, task)
         return task
+
+    def _safe_step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
+        """A row that somebody edited ends its task with a question, never the worker."""
+        try:
+            return self._step(run, task, lease, hold)
+        except RowIllegal as illegal:
+            if illegal.task_id == task.id:
+                self._stages.end_leftovers(task)
+            self._rows.refuse(TaskId(illegal.task_id), illegal.sentence)
+            return self._store.task(task.id)
 
     def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
         hold = replace(

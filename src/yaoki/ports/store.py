@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from yaoki.core.model import (
 from yaoki.core.resources import Ports
 from yaoki.core.status import Tally
 from yaoki.core.train import Contender
+from yaoki.errors import RowIllegal
 from yaoki.ports.notices import Notice
 from yaoki.ports.workers import Seen, Serving
 
@@ -236,6 +237,19 @@ class Store(Baselines, Protocol):
 
     def spent(self, run_id: RunId) -> Spend: ...
     def audit(self, run_id: RunId) -> list[str]: ...
+
+    @property
+    def witness(self) -> str:
+        """What `witnessed` reads, in words: the journal file, or of a server the journal."""
+
+    def witnessed(self, run_id: RunId, events: Collection[str] = ()) -> Iterator[Entry]:
+        """The lines of a run as the journal file holds them; of `events` alone, if named."""
+
+    def illegal_rows(self, run_id: RunId) -> list[RowIllegal]:
+        """Rows whose state or stage is none that yaoki knows."""
+
+    def refuse_row(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
+        """As `amend`, but of the task as its journal has it: the row is not trusted."""
 
     def note(
         self, run_id: RunId, name: str, data: Mapping[str, Any], task_id: str = "", attempt: int = 0

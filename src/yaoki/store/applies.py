@@ -10,10 +10,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.events import Claimed, Event, Submitted
+from yaoki.core.legal import Illegal
 from yaoki.core.machine import create, fold
 from yaoki.core.model import Run, RunId, State, Task, TaskId
 from yaoki.core.schedule import AGEING, rank
 from yaoki.core.tags import joined
+from yaoki.errors import RowIllegal
 from yaoki.store import statements as sql
 from yaoki.store.accounts import learn
 from yaoki.store.database import Database, Link
@@ -74,7 +76,10 @@ class Applies(Reads):
 
     def _apply(self, link: Link, before: Task, events: Sequence[Event], now: datetime) -> Task:
         """Evolve, keep the row, open or close the dependents, learn of the account."""
-        after = fold(before, events)
+        try:
+            after = fold(before, events)
+        except Illegal as illegal:
+            raise RowIllegal(before.id, str(illegal)) from illegal
         if after is not before:
             claimed = any(isinstance(event, Claimed) for event in events)
             back = after.state is State.WAITING and before.state is not State.WAITING

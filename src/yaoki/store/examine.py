@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+from yaoki.store.database import Link
 from yaoki.store.lines import COLUMNS, UNAPPLIED
 from yaoki.store.places import Places
+from yaoki.store.retention import RUN_ARCHIVED
+from yaoki.store.rows import Fields
 from yaoki.store.sqlite import TABLES
 from yaoki.store.witness import Witness
 
@@ -104,7 +108,30 @@ def disagreement(link: sqlite3.Connection, witness: Witness) -> str:
     return ""
 
 
-def _same(seen: dict[str, object], row: sqlite3.Row) -> bool:
+def differences(link: Link, witness: Witness, run_id: str) -> list[str]:
+    """Where the journal of one run and its journal file do not say the same, each in words."""
+    told: dict[int, dict[str, Any]] = {}
+    found = []
+    for place, line in witness.lines_of(run_id):
+        if line is None:
+            found.append(f"{place} of the journal file is damaged")
+        elif line["event"] != RUN_ARCHIVED:
+            told.setdefault(line["seq"], line)
+    statement = f"SELECT {', '.join(COLUMNS)} FROM journal WHERE run_id = :id ORDER BY seq"
+    for row in link.rows(statement, {"id": run_id}):
+        seen = told.pop(row["seq"], None)
+        what = f"line {row['seq']} of the journal ({row['event']})"
+        if seen is None:
+            found.append(f"{what} is not in the journal file")
+        elif not _same(seen, row):
+            found.append(f"{what} is not what the journal file has")
+    return found + [
+        f"line {seq} of the journal file ({line['event']}) is not in the database"
+        for seq, line in told.items()
+    ]
+
+
+def _same(seen: Mapping[str, object], row: Fields) -> bool:
     if row["event"] == UNAPPLIED or all(seen[name] == row[name] for name in COLUMNS):
         return True
     try:

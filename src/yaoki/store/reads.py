@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,15 +11,26 @@ from yaoki.core.events import Submitted
 from yaoki.core.machine import create, evolve
 from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.wire import event_from_data, from_data, spec_from_data
-from yaoki.errors import Unknown
+from yaoki.errors import RowIllegal, Unknown
 from yaoki.ports import Account, Entry, Row
 from yaoki.store import accounts
 from yaoki.store import statements as sql
 from yaoki.store.database import Database, Link, patient
-from yaoki.store.rows import Fields, by_name, entry_of, instant, run_of, screen_row, task_of
-from yaoki.store.safety import safety_of
+from yaoki.store.rows import (
+    UNREADABLE,
+    Fields,
+    by_name,
+    entry_of,
+    instant,
+    run_of,
+    screen_row,
+    tally_of,
+    task_of,
+)
+from yaoki.store.safety import Server, safety_of
 
 SPECS_KEPT = 4096
+PAGE = 2000
 
 
 class Reads:
@@ -65,6 +76,13 @@ class Reads:
         return self._from_row(link, row)
 
     def _from_row(self, link: Link, row: Fields) -> Task:
+        """Raise `RowIllegal` for a row that is not as yaoki writes it."""
+        try:
+            return self._read_row(link, row)
+        except UNREADABLE as error:
+            raise RowIllegal(row["id"], str(error)) from error
+
+    def _read_row(self, link: Link, row: Fields) -> Task:
         spec = self._specs.get(row["id"])
         if spec is None:
             if len(self._specs) >= SPECS_KEPT:
@@ -129,7 +147,7 @@ class Reads:
     def tally(self, run_id: RunId) -> dict[tuple[State, bool], int]:
         with self._db.read() as link:
             rows = link.rows(sql.TALLY, {"run_id": run_id})
-            return {(State(r["state"]), bool(r["required"])): r["n"] for r in rows}
+            return tally_of(rows)
 
     @patient
     def resting(self, run_id: RunId) -> bool:
@@ -173,6 +191,40 @@ class Reads:
         """Lines that the journal file lacks."""
         return self._safety.unwitnessed()
 
+    @property
+    def witness(self) -> str:
+        """What `witnessed` reads, in words."""
+        return "the journal" if isinstance(self._safety, Server) else "the journal file"
+
+    def witnessed(self, run_id: RunId, events: Collection[str] = ()) -> Iterator[Entry]:
+        """The lines of a run as the journal file holds them, oldest first.
+
+        A store on a server has no such file: there the journal itself is read.
+        """
+        found = self._safety.witness_of(run_id, events)
+        if found is not None:
+            return (entry_of(line) for line in found)
+        return (line for line in self._all_lines(run_id) if not events or line.event in events)
+
+    def _all_lines(self, run_id: RunId) -> Iterator[Entry]:
+        after = 0
+        while entries := self.journal(run_id=run_id, after=after, limit=PAGE):
+            yield from entries
+            after = entries[-1].seq
+
+    @patient
+    def differences(self, run_id: RunId) -> list[str]:
+        """Where the journal of a run and its journal file do not say the same."""
+        with self._db.read() as link:
+            return self._safety.differences(link, run_id)
+
+    @patient
+    def illegal_rows(self, run_id: RunId) -> list[RowIllegal]:
+        """Rows whose state or stage is none that yaoki knows."""
+        with self._db.read() as link:
+            found = link.rows(sql.ILLEGAL, {"run_id": run_id})
+            return [RowIllegal(row["id"], f"{row['state']}/{row['stage']}") for row in found]
+
     @patient
     def cancel_wanted(self) -> frozenset[TaskId]:
         """The tasks at work that a person wants cancelled."""
@@ -213,8 +265,10 @@ class Reads:
         """Whatever was done to a row or its journal, it is said and not stumbled over."""
         try:
             task = self._task(link, task_id)
-            folded = _refold(link, task, catalogue)
-        except (AssertionError, LookupError, TypeError, ValueError) as error:
+            folded = refold(link, task_id, task.run_id, catalogue)
+        except RowIllegal as error:
+            return [f"{task_id}: {error.sentence}"]
+        except UNREADABLE as error:
             return [f"{task_id}: its row or its journal cannot be read: {error}"]
         if _without_expiry(folded) == _without_expiry(task):
             return []
@@ -224,16 +278,17 @@ class Reads:
         self._db.close()
 
 
-def _refold(link: Link, task: Task, catalogue: Catalogue) -> Task:
-    params = {"task_id": task.id, "after": 0, "limit": 1_000_000}
+def refold(link: Link, task_id: TaskId, run_id: RunId, catalogue: Catalogue) -> Task:
+    """The task as its journal has it, whatever its row says."""
+    params = {"task_id": task_id, "after": 0, "limit": 1_000_000}
     folded: Task | None = None
     for row in link.rows(sql.JOURNAL_OF_TASK, params):
         event = event_from_data(row["event"], json.loads(row["data"]), catalogue)
         if isinstance(event, Submitted):
-            folded = create(task.id, task.run_id, event)
+            folded = create(task_id, run_id, event)
         elif folded is not None:
             folded = evolve(folded, event)
-    assert folded is not None, f"{task.id} was never submitted"
+    assert folded is not None, f"{task_id} was never submitted"
     return folded
 
 

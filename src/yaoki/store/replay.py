@@ -14,7 +14,7 @@ from typing import Any
 from yaoki.core.events import Submitted
 from yaoki.core.model import Run
 from yaoki.core.wire import event_from_data, from_data
-from yaoki.errors import Unknown
+from yaoki.errors import RowIllegal, Unknown
 from yaoki.store import statements as sql
 from yaoki.store.applies import CHANGING
 from yaoki.store.database import Link
@@ -70,7 +70,7 @@ class Replays(SqlStore):
             self._redo(link, group)
             link.flush()
             kept = group
-        except (AssertionError, LookupError, TypeError, ValueError, Unknown) as error:
+        except (AssertionError, LookupError, TypeError, ValueError, Unknown, RowIllegal) as error:
             link.run("ROLLBACK TO line")
             done.unapplied += [f"line {line['seq']}: {error}" for line in group]
             kept = [_noted(line, error) for line in group]

@@ -58,6 +58,8 @@ DOC = (
 RUN_DOC = ("planner", "chain", "budget", "continuous", "language", "approved")
 SAME = "same"
 NOTHING_SPENT = Spend()
+# What reading a row or a line that somebody else wrote may raise.
+UNREADABLE = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -183,10 +185,44 @@ def by_name(found: Sequence[Any]) -> Iterable[Fields]:
     return (dict(zip(names, row, strict=True)) for row in found)
 
 
+def tally_of(rows: Iterable[Fields]) -> dict[tuple[State, bool], int]:
+    found: dict[tuple[State, bool], int] = {}
+    for row in rows:
+        key = (state_of(row["state"]), bool(row["required"]))
+        found[key] = found.get(key, 0) + row["n"]
+    return found
+
+
+def _known(row: Fields) -> bool:
+    return row["state"] in State.__members__ and row["stage"] in Stage.__members__
+
+
+def state_of(stored: str) -> State:
+    """A state that yaoki does not know is a person's business: nothing goes on by itself."""
+    return State(stored) if stored in State.__members__ else State.ESCALATED
+
+
+def _document(stored: str) -> dict[str, Any]:
+    """What a screen needs of it.  One that cannot be read says nothing, and no screen fails."""
+    if stored == "{}":
+        return {}
+    try:
+        data = json.loads(stored)
+        return {
+            "question": (data.get("question") or {}).get("text", ""),
+            "session": data.get("session", ""),
+            "spent": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
+            "onto": data["work"].get("onto", "") if "work" in data else "",
+            "agent_ended": _agent_ended(data),
+        }
+    except UNREADABLE:
+        return {}
+
+
 def screen_row(row: Fields) -> Row:
     # Ten thousand at once for a screen, and most of them have no document and no reason.
-    data = json.loads(row["doc"]) if row["doc"] != "{}" else {}
-    state = State(row["state"])
+    data = _document(row["doc"]) if _known(row) else {}
+    state = state_of(row["state"])
     asked = row["reason"] or state is State.ESCALATED
     reason = _reason(row["reason"], state) if asked else None
     return Row(
@@ -208,7 +244,7 @@ def screen_row(row: Fields) -> Row:
         agent=row["agent"],
         cancel_wanted=row["cancel_wanted"] == 1,
         landed=row["landed"],
-        question=(data.get("question") or {}).get("text", ""),
+        question=data.get("question", ""),
         undo_wanted=bool(row["undo_wanted"]),
         parent=row["parent"],
         held=bool(row["held"]),
@@ -218,9 +254,9 @@ def screen_row(row: Fields) -> Row:
         place=row["place"],
         refused=row["refused"],
         session=data.get("session", ""),
-        spent=from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
-        onto=data["work"].get("onto", "") if "work" in data else "",
-        agent_ended=_agent_ended(data) if row["landed"] else "",
+        spent=data.get("spent", NOTHING_SPENT),
+        onto=data.get("onto", ""),
+        agent_ended=data.get("agent_ended", "") if row["landed"] else "",
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from yaoki.store import examine
 from yaoki.store.backups import Backups
-from yaoki.store.database import Database
+from yaoki.store.database import Database, Link
 from yaoki.store.places import Places
 from yaoki.store.sqlite import SqliteDatabase, told
 from yaoki.store.witness import Witness
@@ -22,6 +23,9 @@ class Copies(Protocol):
     def take_if_older(self, now: datetime, age: timedelta) -> Path | None: ...
 
 
+Witnessed = dict[str, Any]
+
+
 class Safety(Protocol):
     """How whole the store is, and what it could be made again from."""
 
@@ -30,6 +34,8 @@ class Safety(Protocol):
 
     def integrity(self) -> list[str]: ...
     def unwitnessed(self) -> list[int]: ...
+    def witness_of(self, run_id: str, events: Collection[str]) -> Iterator[Witnessed] | None: ...
+    def differences(self, link: Link, run_id: str) -> list[str]: ...
 
 
 class OwnFile:
@@ -37,7 +43,7 @@ class OwnFile:
 
     def __init__(self, database: SqliteDatabase, keep: int) -> None:
         self.backups: Copies = Backups(database, keep=keep)
-        self._places = Places(database.path)
+        self._places, self._database = Places(database.path), database
 
     def integrity(self) -> list[str]:
         places = self._places
@@ -50,6 +56,16 @@ class OwnFile:
     def unwitnessed(self) -> list[int]:
         with told(self._places.path):
             return examine.unwitnessed(self._places, Witness(self._places.journal))
+
+    def witness_of(self, run_id: str, events: Collection[str]) -> Iterator[Witnessed]:
+        """What others committed and have not written yet is written first."""
+        with told(self._places.path):
+            self._database.catch_up()
+            found = Witness(self._places.journal).lines_of(run_id, events)
+            yield from (line for _, line in found if line is not None)
+
+    def differences(self, link: Link, run_id: str) -> list[str]:
+        return examine.differences(link, Witness(self._places.journal), run_id)
 
 
 class NoCopies:
@@ -75,6 +91,12 @@ class Server:
         return []
 
     def unwitnessed(self) -> list[int]:
+        return []
+
+    def witness_of(self, run_id: str, events: Collection[str]) -> None:
+        return None
+
+    def differences(self, link: Link, run_id: str) -> list[str]:
         return []
 
 

@@ -13,12 +13,13 @@ from yaoki.core.events import Cancelled, CancelRequested, Event
 from yaoki.core.model import Finding, Lease, Run, RunId, Spec, State, Task, TaskId
 from yaoki.core.status import Tally
 from yaoki.core.wire import to_data
-from yaoki.errors import LeaseLost, NotNow, OverLimit
+from yaoki.errors import LeaseLost, NotNow, OverLimit, Unknown
 from yaoki.store import statements as sql
 from yaoki.store.database import Link
 from yaoki.store.growing import Growing
 from yaoki.store.ports_leased import LeasedPorts
-from yaoki.store.rows import dumps, ms
+from yaoki.store.reads import refold
+from yaoki.store.rows import UNREADABLE, dumps, ms, tally_of
 from yaoki.store.workers import Workers
 
 
@@ -101,6 +102,31 @@ class SqlStore(Workers, LeasedPorts, Growing):
         return self._db.write(
             lambda link: self._write(link, t := self._task(link, task_id), decide(t))
         )
+
+    def refuse_row(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
+        """Write what `decide` makes of the task as its journal has it; the row is made anew.
+
+        Whoever needs the task is counted again: somebody may have changed that as well.
+        """
+
+        def work(link: Link) -> Task:
+            found = link.row(sql.TASK + link.keeping, {"id": task_id})
+            if found is None:
+                raise Unknown(f"there is no task {task_id}", hint="yaoki status")
+            run_id = found["run_id"]
+            try:
+                before = refold(link, task_id, run_id, self._catalogue(link, run_id))
+            except UNREADABLE:
+                before = self._from_row(link, found)
+            required = int(before.spec.required and not before.parent)
+            link.run(sql.REQUIRED, {"id": task_id, "required": required})
+            after = self._write(link, before, decide(before))
+            link.flush()
+            for row in link.rows(sql.DEPENDENTS, {"id": task_id}):
+                link.run(sql.RECOUNT, {"id": row["task_id"]})
+            return after
+
+        return self._db.write(work)
 
     def note(
         self,
@@ -188,8 +214,7 @@ class SqlStore(Workers, LeasedPorts, Growing):
         def work(link: Link) -> None:
             run = self._run(link, run_id, keep=True)
             rows = link.rows(sql.TALLY, {"run_id": run_id})
-            tally = {(State(r["state"]), bool(r["required"])): r["n"] for r in rows}
-            data = None if self._goes_on(link, run) else tell(tally)
+            data = None if self._goes_on(link, run) else tell(tally_of(rows))
             if data is not None:
                 fields = {"summed_ms": ms(self._now())}
                 self._set_run(link, run_id, fields)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+
+from yaoki.core.model import Stage, State
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
 
 INSERT_RUN = """
 INSERT INTO runs (id, goal, repo, base_branch, base, created_ms, catalogue, done_when, source,
@@ -194,8 +202,14 @@ UPDATE tasks SET open_needs = (SELECT count(*) FROM needs n JOIN tasks d ON d.id
                                  AND (d.state <> 'DONE' OR d.undo_wanted = 1))
 WHERE id = :id
 """
+REQUIRED = "UPDATE tasks SET required = :required WHERE id = :id AND required <> :required"
 RANK_IF_READY = """
 UPDATE tasks SET rank = :now - priority * :ageing_ms WHERE id = :id AND open_needs = 0
+"""
+
+ILLEGAL = f"""
+SELECT id, state, stage FROM tasks WHERE run_id = :run_id
+  AND (state NOT IN ({_listed(State)}) OR stage NOT IN ({_listed(Stage)})) ORDER BY n
 """
 
 TALLY = """

@@ -196,6 +196,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ESCALATION_ANSWERED": _answered,
     "CANCEL_REQUESTED": lambda _: "cancel requested",
     "TASK_CANCELLED": _cancelled,
+    "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _returned,
     "LAND_REFUSED": lambda data: f"{_refused(data)}; verifying again",
