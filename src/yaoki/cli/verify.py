@@ -1,4 +1,4 @@
-"""`yaoki verify`: a receipt held against git alone; no store, no settings, no network."""
+"""`yaoki verify`: a receipt against git alone, or a store against its journal file and git."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from yaoki.app.facts import facts_of
-from yaoki.cli.door import json_option, repo_option
+from yaoki.app.facts import GitHere, facts_of
+from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, prose
 from yaoki.views import SCHEMA
 from yaoki.views.report import Line, Stored
@@ -18,49 +18,91 @@ from yaoki.views.report.canonical import BYTES_MAX
 
 WRONG = 1
 MARKS = {True: "ok ", False: "BAD", None: " - "}
+STDIN = "-"
 
 
 @click.command()
-@click.argument("receipt", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("what", metavar="[RECEIPT|RUN]", default="")
 @click.option("--ref", metavar="REF", default="", help="This branch or tag must hold the head.")
 @json_option
 @repo_option
-def verify(receipt: str, ref: str, as_json: bool, repo: Path) -> int:
-    """Hold RECEIPT (- is standard input) against git; exit code 0 only if all of it is true."""
+def verify(what: str, ref: str, as_json: bool, repo: Path) -> int:
+    """Hold RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
+
+    The newest run unless something is named.  Exit code 0 only if all of it is true.
+    """
+    if is_file(what):
+        return _receipt(what, ref, repo, as_json=as_json)
+    if ref:
+        raise click.UsageError("--ref is for a receipt")
+    return _store(what, repo, as_json=as_json)
+
+
+def is_file(what: str) -> bool:
+    """A receipt, and not the name of a run; one that is missing is said to be so."""
+    if what == STDIN or Path(what).is_file():
+        return True
+    if what and (Path(what).suffix or Path(what).name != what):
+        raise click.BadParameter(f"file {what!r} does not exist", param_hint="RECEIPT")
+    return False
+
+
+def _receipt(name: str, ref: str, repo: Path, *, as_json: bool) -> int:
     git = facts_of(repo.absolute())
     stored = Stored(git.common_dir.parent / ".yaoki")
-    lines = verified(_read(receipt), git, ref=ref, measure=stored.measure)
-    true = all(held.ok is not False for held in lines)
-    if as_json:
-        document({"schema": SCHEMA, "verified": true, "lines": [_document(one) for one in lines]})
-    else:
-        _show(lines, true=true)
-        if any(held.name == "commits" and held.ok is False for held in lines):
-            shallow = (git.common_dir / "shallow").exists()
-            elsewhere = f"git fetch, or: yaoki verify {line(receipt)} --repo DIR"
-            next_command("git fetch --unshallow" if shallow else elsewhere)
+    lines = verified(_read(name), git, ref=ref, measure=stored.measure)
+    true = _told(lines, {}, "git agrees with every line", as_json=as_json)
+    if not as_json:
+        _hint(lines, git, name)
+    return 0 if true else WRONG
+
+
+def _hint(lines: Sequence[Line], git: GitHere, name: str) -> None:
+    if any(held.name == "commits" and held.ok is False for held in lines):
+        shallow = (git.common_dir / "shallow").exists()
+        elsewhere = f"git fetch, or: yaoki verify {line(name)} --repo DIR"
+        next_command("git fetch --unshallow" if shallow else elsewhere)
+
+
+def _store(name: str, repo: Path, *, as_json: bool) -> int:
+    from yaoki.app.verification import verify_store
+
+    with opened(repo) as app:
+        run = app.naming.run(name)
+        lines = verify_store(app, run)
+    agreed = f"journal file and git agree with the store of run {run.id}"
+    true = _told(lines, {"run": run.id}, agreed, as_json=as_json)
     return 0 if true else WRONG
 
 
 def _read(name: str) -> bytes:
     """No more than a receipt can have, and one byte to notice that there is more."""
-    if name == "-":
+    if name == STDIN:
         return sys.stdin.buffer.read(BYTES_MAX + 1)
     with Path(name).open("rb") as file:
         return file.read(BYTES_MAX + 1)
+
+
+def _told(lines: Sequence[Line], names: dict[str, str], agreed: str, *, as_json: bool) -> bool:
+    true = all(held.ok is not False for held in lines)
+    if as_json:
+        listed = [_document(one) for one in lines]
+        document({"schema": SCHEMA, **names, "verified": true, "lines": listed})
+    else:
+        _show(lines)
+        told = f"verified: {agreed}" if true else "not verified: see BAD above"
+        prose(paint(told, "green" if true else "red"))
+    return true
 
 
 def _document(held: Line) -> dict[str, object]:
     return {"name": held.name, "ok": held.ok, "words": held.words, "places": list(held.places)}
 
 
-def _show(lines: Sequence[Line], *, true: bool) -> None:
+def _show(lines: Sequence[Line]) -> None:
     rows = [(MARKS[held.ok], held.name, line(held.words)) for held in lines]
     for text, held in zip(columns(rows), lines, strict=True):
-        prose(
-            paint(text, {True: "green", False: "red"}.get(held.ok) if held.ok is not None else None)
-        )
+        colour = {True: "green", False: "red", None: None}[held.ok]
+        prose(paint(text, colour))
         for place in held.places:
             prose(f"       {line(place)}")
-    told = "verified: git agrees with every line" if true else "not verified: see BAD above"
-    prose(paint(told, "green" if true else "red"))

@@ -9,7 +9,7 @@ from yaoki.views.report.markdown import markdown
 from yaoki.views.report.page import page
 from yaoki.views.report.receipt import Branch, GitFacts, Step, look, make
 from yaoki.views.report.stored import Stored
-from yaoki.views.report.verifying import Line, verify
+from yaoki.views.report.verifying import Line, line_of, verify
 
 __all__ = [
     "Branch",
@@ -22,6 +22,7 @@ __all__ = [
     "Stored",
     "file_text",
     "fold",
+    "line_of",
     "look",
     "make",
     "markdown",

@@ -43,7 +43,8 @@ def verify(data: bytes, git: GitFacts, *, ref: str = "", measure: Measure) -> li
     return [*lines, _outputs(held, measure)]
 
 
-def _line(name: str, good: str, bad: str, places: Sequence[str]) -> Line:
+def line_of(name: str, good: str, bad: str, places: Sequence[str]) -> Line:
+    """Green without places, else red with the first of them."""
     if not places:
         return Line(name, True, good)
     shown = tuple(places[:PLACES_SHOWN])
@@ -59,7 +60,7 @@ def _digests(data: bytes, held: Data) -> Iterator[Line]:
     words = (
         "written in the one canonical way" if data else "a report; only its receipt is looked at"
     )
-    yield _line("form", words, "not as yaoki writes it", [misprint] if misprint else [])
+    yield line_of("form", words, "not as yaoki writes it", [misprint] if misprint else [])
     body = {key: value for key, value in held.items() if key != canonical.DIGEST}
     places = [
         _called(name, n, part)
@@ -71,7 +72,7 @@ def _digests(data: bytes, held: Data) -> Iterator[Line]:
     if held[canonical.DIGEST] != whole and not places:
         places = [f"outside {' and '.join(canonical.LISTS)}: the digest is {whole}"]
     good = f"sha256 {whole}"
-    yield _line("digest", good, "something was changed after it was written", places)
+    yield line_of("digest", good, "something was changed after it was written", places)
 
 
 def _called(name: str, n: int, part: Data) -> str:
@@ -88,23 +89,23 @@ def _against(git: GitFacts, held: Data, ref: str) -> Iterator[Line]:
     missing = [part for part in parts if part["commit"] not in there]
     good = f"all {len(there)} are in this repository"
     lost = sorted({f"{part['commit']} is not here" for part in missing})
-    yield _line("commits", good, "some are missing", lost)
+    yield line_of("commits", good, "some are missing", lost)
     yield _all_trees(parts, there, len(missing))
     if base not in there or head not in there:
         yield Line("line", None, "not looked at: its ends are missing here")
         return
     steps = git.line(base, head)
     good = f"{count(len(steps), 'step')} from base to head, exactly these, in this order"
-    yield _line("line", good, "the run branch tells another story", list(_order(held, steps)))
+    yield line_of("line", good, "the run branch tells another story", list(_order(held, steps)))
     inside = git.reachable(base, head) | {base}
     good = f"{count(len(held['landed']), 'task')}, each where it says"
-    yield _line("landed", good, "a landing is not where it says", list(_landed(held, inside)))
+    yield line_of("landed", good, "a landing is not where it says", list(_landed(held, inside)))
     yield _reference(git, held["run_branch"], head, ref)
 
 
 def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> Line:
     """Of a commit that is not here nothing is known, so its tree is no good news."""
-    found = _line("trees", "each commit has the tree that was proven", *_trees(parts, there))
+    found = line_of("trees", "each commit has the tree that was proven", *_trees(parts, there))
     if found.ok and missing:
         here = len({part["commit"] for part in parts} & there.keys())
         return Line("trees", None, f"right for the {here} that are here; the others were not seen")
@@ -187,7 +188,7 @@ def _proofs(held: Data) -> Line:
             bad.append(f"{_called('landed', n, part)}: {why}")
     waived = sum(c["outcome"] == "WAIVED" for part in held["landed"] for c in part["checks"])
     more = f"; {waived} waived by a person" if waived else ""
-    return _line("checks", f"every landed task has passing checks{more}", "no proof", bad)
+    return line_of("checks", f"every landed task has passing checks{more}", "no proof", bad)
 
 
 def _settled(check: Data) -> bool:
@@ -207,4 +208,4 @@ def _outputs(held: Data, measure: Measure) -> Line:
     if not here:
         return Line("outputs", None, f"none of the {len(told)} outputs is stored here")
     good = f"{len(here)} of {len(told)} outputs of checks are stored here and unchanged"
-    return _line("outputs", good, "an output was changed", wrong)
+    return line_of("outputs", good, "an output was changed", wrong)
