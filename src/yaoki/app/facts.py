@@ -47,6 +47,12 @@ class GitHere:
             for commit, tree, parents, run, task, undo in rows
         ]
 
+    def in_order(self, base: str, commits: Sequence[str]) -> list[str]:
+        """The base and all that these commits add to it, each after its parents."""
+        given = "".join(f"{name}\n" for name in (*commits, f"^{base}")).encode()
+        args = ("rev-list", "--topo-order", "--reverse", "--stdin")
+        return [base, *self._git.text(*args, given=given).split()]
+
     def reachable(self, base: str, head: str) -> frozenset[str]:
         return frozenset(self._git.text("rev-list", f"{base}..{head}", "--").split())
 

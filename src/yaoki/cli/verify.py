@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,10 @@ from yaoki.views.report import Line, Stored
 from yaoki.views.report import verify as verified
 from yaoki.views.report.canonical import BYTES_MAX
 
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+
 WRONG = 1
 MARKS = {True: "ok ", False: "BAD", None: " - "}
 STDIN = "-"
@@ -24,18 +29,22 @@ STDIN = "-"
 @click.command()
 @click.argument("what", metavar="[RECEIPT|RUN]", default="")
 @click.option("--ref", metavar="REF", default="", help="This branch or tag must hold the head.")
+@click.option("--replay", is_flag=True, help="Prove every landed commit of RUN again.")
 @json_option
 @repo_option
-def verify(what: str, ref: str, as_json: bool, repo: Path) -> int:
+def verify(what: str, ref: str, replay: bool, as_json: bool, repo: Path) -> int:
     """Hold RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
 
-    The newest run unless something is named.  Exit code 0 only if all of it is true.
+    The newest run unless something is named.  Exit code 0 only if all of it is true.  --replay
+    runs the checks of every landed commit again, in a fresh clone that is gone afterwards.
     """
     if is_file(what):
+        if replay:
+            raise click.UsageError("--replay is for a run of this store")
         return _receipt(what, ref, repo, as_json=as_json)
     if ref:
         raise click.UsageError("--ref is for a receipt")
-    return _store(what, repo, as_json=as_json)
+    return _store(what, repo, again=replay, as_json=as_json)
 
 
 def is_file(what: str) -> bool:
@@ -64,14 +73,34 @@ def _hint(lines: Sequence[Line], git: GitHere, name: str) -> None:
         next_command("git fetch --unshallow" if shallow else elsewhere)
 
 
-def _store(name: str, repo: Path, *, as_json: bool) -> int:
+def _store(name: str, repo: Path, *, again: bool, as_json: bool) -> int:
     from yaoki.app.verification import verify_store
 
     with opened(repo) as app:
         run = app.naming.run(name)
         lines = verify_store(app, run)
+        if again:
+            return _replayed(app, run, lines, as_json=as_json)
     agreed = f"journal file and git agree with the store of run {run.id}"
     true = _told(lines, {"run": run.id}, agreed, as_json=as_json)
+    return 0 if true else WRONG
+
+
+def _replayed(app: App, run: Run, lines: Sequence[Line], *, as_json: bool) -> int:
+    """What the store claims first: only what it is right about is worth proving again."""
+    from yaoki.app.replay import summary
+    from yaoki.cli.replay import document_of, replayed
+
+    if not as_json:
+        _show(lines)
+    found = replayed(app, run, quiet=as_json)
+    good = all(one.ok for one in found)
+    told = summary(found)
+    if as_json:
+        names = {"run": run.id, "summary": told, "commits": [document_of(one) for one in found]}
+        return 0 if _told(lines, names, "", as_json=True, also=good) else WRONG
+    true = good and _true(lines)
+    prose(paint(f"{'verified' if true else 'not verified'}: {told}", "green" if true else "red"))
     return 0 if true else WRONG
 
 
@@ -83,8 +112,19 @@ def _read(name: str) -> bytes:
         return file.read(BYTES_MAX + 1)
 
 
-def _told(lines: Sequence[Line], names: dict[str, str], agreed: str, *, as_json: bool) -> bool:
-    true = all(held.ok is not False for held in lines)
+def _true(lines: Sequence[Line]) -> bool:
+    return all(held.ok is not False for held in lines)
+
+
+def _told(
+    lines: Sequence[Line],
+    names: Mapping[str, Any],
+    agreed: str,
+    *,
+    as_json: bool,
+    also: bool = True,
+) -> bool:
+    true = _true(lines) and also
     if as_json:
         listed = [_document(one) for one in lines]
         document({"schema": SCHEMA, **names, "verified": true, "lines": listed})
