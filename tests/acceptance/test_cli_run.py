@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.place import BOUND_S, Place, a_plan, holds, waits_for, writes
+from tests.acceptance.place import BOUND_S, SETTINGS, Place, a_plan, holds, waits_for, writes
 
 TEST_FILE = """\
 def test_answer():
@@ -168,3 +169,24 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
     assert shown.document["worst_case"]["total"] == sum(t["total"] for t in tasks.values())
     assert f"at worst {shown.document['worst_case']['total']} agent runs" in dry.out
     assert not (place.repo / ".yaoki").exists()
+
+
+def test_uncommitted_files_are_said_not_to_be_part_of_the_run(place: Place) -> None:
+    """The plan and the settings take part by themselves."""
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
+    (place.repo / "plan.json").write_text(json.dumps(plan))
+    (place.repo / "yaoki.toml").write_text(SETTINGS + "\n")
+    (place.repo / "README").write_text("changed\n")
+    (place.repo / "new.txt").write_text("new\n")
+    place.git("add", "new.txt")
+
+    done = place.yaoki("run", "plan.json")
+
+    said = [line for line in done.out.splitlines() if line.startswith("note: ")]
+    assert said == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
+
+
+def test_a_clean_checkout_gets_no_note(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
+
+    assert "uncommitted" not in place.yaoki("run", place.plan(plan)).out

@@ -84,9 +84,19 @@ def run(
             prose(f"run {started.id}: {line(started.goal, 120)}")
             many = "" if detach else f"; up to {started.parallel} at the same time"
             prose(f"{plans.summary(view)}{many}")
+            _tell_uncommitted(app, plan)
         if detach:
             return _detached(app, started, quiet=quiet, as_json=as_json)
         return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
+
+
+def _tell_uncommitted(app: App, plan: str) -> None:
+    """The run begins at a commit; whoever expects their open changes in it is told."""
+    from yaoki.app.uncommitted import note, uncommitted
+
+    own = [] if _is_goal(plan) else [Path(plan)]
+    if words := note(uncommitted(app, own)):
+        prose(line(words))
 
 
 def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
