@@ -551,3 +551,17 @@ def test_differences_are_shown_up_to_a_bound(world: World) -> None:
     assert "more bytes" in text
     assert len(text) < (1 << 20) + 1000
     assert "2 files changed" in world.workspace.diff(world.run.base, done.work.head, stat=True)
+
+
+@pytest.mark.spec("16.7")
+def test_a_commit_is_made_with_some_files_of_another(world: World) -> None:
+    """Files that the other lacks are left out; all others stay as they are."""
+    first = world.run.base
+    write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")
+    second = commit(world.repo, "second")
+
+    made = world.workspace.with_files_of(second, first, ["a.txt", "new.txt"])
+
+    assert world.show(made, "a.txt") == world.show(first, "a.txt")
+    assert world.show(made, "b.txt") == "b2"
+    assert git(world.repo, "ls-tree", "--name-only", made, "new.txt") == ""

@@ -283,6 +283,9 @@ class DictWorkspace(DictLines):
     def tree_view(self, commit: str) -> TreeView:
         return TreeView(frozenset(), lambda _: None)
 
+    def with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
+        raise AssertionError("no check has a definition here")
+
     def pushed(self, commit: str) -> bool:
         return False
 

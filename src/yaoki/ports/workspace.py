@@ -180,6 +180,9 @@ class Workspace(Protocol):
     def tree_view(self, commit: str) -> TreeView:
         """The tracked files of a commit, read from its objects."""
 
+    def with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
+        """A commit with these paths as another has them; paths that it lacks are left out."""
+
     def pushed(self, commit: str) -> bool: ...
 
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:

@@ -153,6 +153,23 @@ class Content:
         tree = self._git.text("write-tree", at=at)
         return Held(tree, self.between(base, tree))
 
+    def mixed(self, index: Path, commit: str, other: str, paths: Sequence[str]) -> str:
+        """The tree of a commit with these paths as another commit has them."""
+        at = Site(self._git.common_dir, index=index)
+        index.unlink(missing_ok=True)
+        self._git.run("read-tree", commit, at=at)
+        rows = self._git.run("ls-tree", "-r", "-z", other, "--", *paths).out if paths else b""
+        gone = b"".join(b"0 %b\t%b\0" % (b"0" * len(commit), os.fsencode(path)) for path in paths)
+        kept = b"".join(
+            b"%b %b\t%b\0" % (mode, name, path)
+            for row in rows.split(b"\0")
+            if row
+            for head, _, path in [row.partition(b"\t")]
+            for mode, _, name in [head.split(b" ")]
+        )
+        self._git.run("update-index", "-z", "--index-info", at=at, given=gone + kept)
+        return self._git.text("write-tree", at=at)
+
     def _filled(self, at: Site, index: Path, start: str) -> bool:
         """From what is remembered; if that is of no use, it is not there any more."""
         try:

@@ -284,6 +284,13 @@ class GitWorkspace:
         return tree_view(self._git, commit)
 
     @told
+    def with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
+        """A commit with these paths as another has them; paths that it lacks are left out."""
+        with self._content.index("mixed") as index:
+            tree = self._content.mixed(index, commit, other, paths)
+        return self._commits.make(tree, [commit], "files of another commit\n")
+
+    @told
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
