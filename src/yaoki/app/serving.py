@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from yaoki.core.recent import Recent
 from yaoki.errors import RemoteAway, WorkspaceError, YaokiError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ class OpenRuns:
         self._app, self._only, self._warn = app, only, warn
         self._version = -1
         self._runs: list[RunId] = []
-        self._ours: dict[RunId, bool] = {}
-        self._told: set[str] = set()
+        self._ours: Recent[RunId, bool] = Recent()
+        self._told: Recent[str, None] = Recent()
         self._pruning: threading.Thread | None = None
 
     def __call__(self) -> list[RunId]:
@@ -84,7 +85,7 @@ class OpenRuns:
 
     def _warn_once(self, words: str) -> None:
         if words not in self._told:
-            self._told.add(words)
+            self._told[words] = None
             self._warn(words)
 
     def _begun(self, run_id: RunId) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from yaoki.core.model import RunId, Spec, Stage, State, Task, TaskId, TaskKind, Work
+from yaoki.core.recent import Recent
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import Store, Workspace
 
@@ -36,7 +37,7 @@ class Leftovers:
         self._store, self._workspace, self._host = store, workspace, host
         self._end, self._released, self._archived = end, released, archived
         self._before: dict[str, int] = {}
-        self._warned: dict[str, str] = {}
+        self._warned: Recent[str, str] = Recent()
 
     def sweep(self, run_id: str) -> list[str]:
         """Those of one run, at once: for the beginning of a life."""

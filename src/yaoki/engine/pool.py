@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from yaoki.core.model import Lease, RunId, Task, TaskId
+from yaoki.core.recent import Recent
 from yaoki.engine.admission import Admitted
 from yaoki.engine.aside import Aside
 from yaoki.engine.hold import Hold
@@ -65,7 +66,7 @@ class _State:
     settled_version: int = -1
     settle_at: datetime | None = None
     stumbles: int = 0
-    told: dict[RunId, str] = field(default_factory=dict)
+    told: Recent[RunId, str] = field(default_factory=Recent)
 
 
 class Pool:

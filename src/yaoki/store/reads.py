@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from yaoki.core.events import Submitted
 from yaoki.core.machine import create, evolve
 from yaoki.core.model import Catalogue, Finding, Run, RunId, Spec, State, Task, TaskId
+from yaoki.core.recent import Recent
 from yaoki.core.wire import event_from_data, from_data, spec_from_data
 from yaoki.errors import RowIllegal, Unknown
 from yaoki.ports import Account, Entry, Row
@@ -41,7 +42,7 @@ class Reads:
         self._safety = safety_of(database, backups_kept=backups_kept)
         self.backups = self._safety.backups
         self._specs: dict[str, Spec] = {}
-        self._catalogues: dict[str, Catalogue] = {}
+        self._catalogues: Recent[str, Catalogue] = Recent()
 
     @property
     def database(self) -> Database:

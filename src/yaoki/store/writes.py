@@ -20,6 +20,7 @@ from yaoki.core.events import (
     name_of,
 )
 from yaoki.core.model import Catalogue, Reason, Run, Spec, State, Task, TaskId, TaskKind
+from yaoki.core.recent import Recent
 from yaoki.core.schedule import AGEING
 from yaoki.core.wire import event_to_data
 from yaoki.ports import Clock
@@ -52,7 +53,7 @@ class Writes(Applies):
         super().__init__(database, backups_kept=backups_kept, ageing=ageing)
         self._posting = posting or Posting()
         self._day_budget = day_budget or {}
-        self._budgets: dict[str, bool] = {}
+        self._budgets: Recent[str, bool] = Recent()
         # Whoever writes a date that the store compares must take it from here.
         self.clock = StoreClock(clock, database)
         self._pending_runs_max = pending_runs_max

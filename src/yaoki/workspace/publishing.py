@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.core.model import Task
+from yaoki.core.recent import Recent
 from yaoki.errors import GitFailed, RemoteAway, WorkspaceError
 from yaoki.system import SystemClock
 from yaoki.workspace.refs import (
@@ -44,7 +45,7 @@ class Publishing:
     ) -> None:
         self.remote = remote
         self._refs, self._folder, self._warn = refs, folder, warn
-        self._clock, self._told = SystemClock(), set[str]()
+        self._clock, self._told = SystemClock(), Recent[str, None]()
 
     # -------------------------------------------------------------- from here to the remote
 
@@ -79,7 +80,7 @@ class Publishing:
         except WorkspaceError as failed:
             self._tell_once(task_id, failed)
             return False
-        self._told.discard(task_id)
+        self._told.pop(task_id, None)
         _write(note, b"")
         if said == OVER:
             Path(note.name).unlink(missing_ok=True)
@@ -87,7 +88,7 @@ class Publishing:
 
     def _tell_once(self, task_id: str, failed: WorkspaceError) -> None:
         if task_id not in self._told:
-            self._told.add(task_id)
+            self._told[task_id] = None
             self._warn(f"the work of {task_id} is kept here and not pushed yet: {failed.sentence}")
 
     @contextmanager

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from yaoki.core.model import Task
+from yaoki.core.recent import Recent
 from yaoki.errors import RemoteAway
 from yaoki.system.machine import own_machine_id
 from yaoki.workspace.address import open_address
@@ -95,7 +96,7 @@ class Sharing(Publishing):
         self.branches = SharedRefs(git, remote, BRANCHES)
         self.name = remote.address.name
         self._own = folder.with_name(".own")
-        self._opened: set[str] = set()
+        self._opened: Recent[str, None] = Recent()
 
     @property
     def shown(self) -> str:
@@ -120,7 +121,7 @@ class Sharing(Publishing):
         """The branch of a run is made once, by whoever comes first; later nobody need look."""
         if run_id not in self._opened:
             act()
-            self._opened.add(run_id)
+            self._opened[run_id] = None
 
     def behind(self, task: Task, head: Commit | None, usable: bool) -> bool:
         """Does the worktree here lack what was kept of the task, and is that to be had?

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from yaoki.core.counting import count
 from yaoki.core.model import Run
+from yaoki.core.recent import Recent
 from yaoki.errors import BranchStrayed
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, mark_of, work_ref
@@ -41,7 +42,7 @@ class Straying:
 
     def __init__(self, git: Git, refs: Refs) -> None:
         self._git, self._refs = git, refs
-        self._known: dict[str, str] = {}
+        self._known: Recent[str, str] = Recent()
 
     # -------------------------------------------------------------- what was seen before
 

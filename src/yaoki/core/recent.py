@@ -1,0 +1,27 @@
+"""A memory with a bound: a process that runs for months must not remember every run it ever saw."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+REMEMBERED_MAX = 1_000
+
+
+class Recent(dict[Key, Value]):
+    """A dictionary of the entries that were set last.
+
+    Only for what can be looked up or said again: an entry that is dropped costs time or repeats a
+    warning, and changes nothing else.
+    """
+
+    def __init__(self, most: int = REMEMBERED_MAX) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        while len(self) > self._most:
+            self.pop(next(iter(self)), None)
