@@ -36,7 +36,8 @@ def test_it_goes_on_until_done_when_holds(place: Place) -> None:
     done = place.yaoki("run", place.plan(growing({})), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert [data["iteration"] for data in iterations(place)] == [1, 2]
+    assert [data["iteration"] for data in iterations(place)] == [1, 2, 3]
+    assert iterations(place)[-1]["reason"] == "done_when holds"
     assert {data["commit"] for data in iterations(place)} == {"committed"}
     branch = place.status()["run_branch"]
     assert place.show(branch, "count.txt").split() == ["line"] * 3
@@ -79,7 +80,8 @@ def test_three_failures_in_a_row_end_it(place: Place) -> None:
     done = place.yaoki("run", place.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    assert [data["decision"] for data in iterations(place)] == ["next", "next"]
+    assert [data["decision"] for data in iterations(place)] == ["next", "next", "stop"]
+    assert iterations(place)[-1]["reason"] == "3 iterations in a row failed"
     names = [t["name"] for t in place.status()["tasks"]]
     assert "grow-i3" in names
     assert "grow-i4" not in names
@@ -103,7 +105,7 @@ def test_a_kill_counts_no_iteration_twice(place: Place) -> None:
     done = place.yaoki("resume", "--quiet")
 
     assert done.code == 0, done.out + done.err
-    assert [data["iteration"] for data in iterations(place)] == [1, 2]
+    assert [data["iteration"] for data in iterations(place)] == [1, 2, 3]
     branch = place.status()["run_branch"]
     assert place.show(branch, "count.txt").split() == ["line"] * 3
 
@@ -140,4 +142,5 @@ def test_an_iteration_that_changes_nothing_says_so(place: Place) -> None:
 
     place.yaoki("run", place.plan({**plan, "continuous": {"max_iterations": 3}}), "--quiet")
 
-    assert [data["commit"] for data in iterations(place)] == ["committed", "nothing to commit"]
+    nothing = "nothing to commit"
+    assert [data["commit"] for data in iterations(place)] == ["committed", nothing, nothing]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -273,3 +274,134 @@ def test_an_agent_run_that_was_lost_counts_in_budget_and_report(place: Place) ->
     numbers = place.yaoki("report", "--json").document["numbers"]
     assert (numbers["agent_runs"], numbers["cost"], numbers["cost_untold"]) == (2, None, 2)
     assert "with 2 runs of agents" in place.yaoki("report").out
+
+
+# ------------------------------------------------------------------ what is the run's own
+
+
+def planned(place: Place, answer: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A plan with a planner that always gives this answer, and leaves a mark when it is asked."""
+    file = place.folder / "answer.json"
+    file.write_text(json.dumps(answer))
+    return {
+        "goal": "x",
+        "agents": {
+            "bad": shell("date +%N > no.txt"),
+            "good": shell("echo ok > good.txt"),
+            "thinker": shell(f"echo asked >> {place.folder}/asked; cat {file}"),
+        },
+        "agent": "good",
+        "planner": "thinker",
+        **more,
+    }
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "0.1")
+def test_a_users_task_whose_name_begins_with_replan_is_not_taken_for_the_planners(
+    place: Place,
+) -> None:
+    """It fails for good: it stays the user's question, and the planner gets all its rounds."""
+    plan = planned(
+        place,
+        {"tasks": [], "impossible": "nothing can be done", "reason": "no"},
+        checks={"good": {"shell": "test -f good.txt"}, "never": {"shell": "test -f never"}},
+        tasks=[
+            {"id": "replan-parser", "goal": "x", "agent": "bad", "checks": ["never"]}
+            | {"retry": {"max_retries": 0}},
+            {"id": "replan-1", "goal": "x", "checks": ["good"]},
+        ],
+    )
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert place.task("replan-parser")["state"] == "ESCALATED"
+    assert place.task("replan-1")["state"] == "DONE"
+    assert (place.folder / "asked").exists(), "the planner was asked"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.7", "2.2")
+def test_a_users_phase_called_like_an_iteration_belongs_to_the_first(place: Place) -> None:
+    grow = {"id": "grow", "goal": "x", "checks": ["some"]}
+    plan = {
+        "goal": "x",
+        "agents": {"m": shell("echo line >> count.txt")},
+        "agent": "m",
+        "checks": {
+            "some": {"shell": "test -s count.txt"},
+            "enough": {"shell": "test $(wc -l < count.txt) -ge 2"},
+        },
+        "phases": [{"id": "iteration-2", "tasks": [grow]}],
+        "done_when": ["enough"],
+        "continuous": {"max_iterations": 3},
+    }
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    names = [task["name"] for task in place.status()["tasks"] if task["kind"] == "change"]
+    assert names == ["grow", "grow-i2"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.7", "0.5")
+def test_a_continuous_run_says_why_it_stopped(place: Place) -> None:
+    plan = {
+        "goal": "x",
+        "agents": {"m": shell("echo line >> count.txt")},
+        "agent": "m",
+        "checks": {
+            "some": {"shell": "test -s count.txt"},
+            "never": {"shell": "test -f never.txt"},
+        },
+        "tasks": [{"id": "grow", "goal": "x", "checks": ["some"]}],
+        "done_when": ["never"],
+        "continuous": {"max_iterations": 2},
+    }
+    limit = "2 iterations, which is the limit"
+
+    place.yaoki("run", place.plan(plan), "--quiet")
+    place.yaoki("resume", "--quiet")
+
+    told = [e["data"] for e in place.events() if e["event"] == "ITERATION_FINISHED"]
+    assert [(data["iteration"], data["decision"]) for data in told] == [(1, "next"), (2, "stop")]
+    assert told[-1]["reason"] == limit
+    branch = place.git("rev-parse", place.status()["run_branch"])
+    assert (told[-1]["commit"], told[-1]["head"]) == ("committed", branch)
+    assert place.status()["last_iteration"]["reason"] == limit
+    assert limit in place.yaoki("status").out
+    assert limit in place.yaoki("report").out
+
+
+# ------------------------------------------------------------------ faults of ours
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "4.8", "1.3")
+def test_a_set_up_that_always_fails_asks_and_is_never_re_run_without_a_landing(
+    place: Place,
+) -> None:
+    plan = a_task_of(NOTES) | {"setup": [["false"]]}
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    task = place.task("t")
+    assert done.code == 4, done.out + done.err
+    assert (task["state"], task["reason"]) == ("ESCALATED", "SYSTEM_ERROR_TRANSIENT")
+    assert "RERUN_GRANTED" not in place.story("t")
+    assert "RERUN_HELD" in place.story("t")
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.7", "4.2")
+def test_the_word_git_in_a_message_makes_no_git_error_of_an_iteration(place: Place) -> None:
+    plan = a_task_of(NOTES) | {"setup": [["git", "no-such-command"]]}
+    plan |= {"done_when": ["lint"], "continuous": {"max_iterations": 1, "max_failures": 2}}
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    told = [e["data"] for e in place.events() if e["event"] == "ITERATION_FINISHED"]
+    assert [data["commit"] for data in told] == ["nothing to commit"]

@@ -57,6 +57,15 @@ def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: l
     assert [task.n for task in chosen.ask] == [t.n for t in tasks if t.began_at == "new"]
 
 
+@pytest.mark.spec("8.4", "4.8")
+def test_a_task_that_never_began_is_asked_about_and_not_re_run() -> None:
+    never = held(1, base="")
+
+    chosen = next_round([never], "new")
+
+    assert (chosen.rerun, chosen.ask) == ((), (never,))
+
+
 # ------------------------------------------------------------------ groups
 
 A, B, C = (TaskId(name) for name in "abc")

@@ -127,6 +127,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         (
             "iteration",
             "commit",
+            "head",
             "partial_changes_possible",
             "retry_safe",
             "proven",

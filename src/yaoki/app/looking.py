@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yaoki.app.facts import GitHere
 from yaoki.engine.branches import BRANCH, Guard, landed_on
@@ -76,7 +76,13 @@ def seen(
         spent=app.store.spent(run.id),
         on_branch=there,
         taking=lambda: taking(app, run),
+        last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
+
+
+def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
+    lines = _lines_of(app, run, ("ITERATION_FINISHED",))
+    return lines[-1].data if lines else {}
 
 
 def carried(app: App, run: Run) -> bool:

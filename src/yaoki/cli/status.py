@@ -62,6 +62,8 @@ def show(app: App, view: RunView, *, workers: bool = False) -> None:
     prose(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
     if run.paused:
         prose(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
+    if view.iterated:
+        prose(line(view.iterated))
     shown = foremost(view)
     for text in task_lines(shown, app.clock.now(), names_of(view)):
         prose(f"  {text}")

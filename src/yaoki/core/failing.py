@@ -60,7 +60,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
                 why=why,
             ),
         )
-    blocked = retry.blocked_by(task, decision)
+    blocked = retry.blocked_by(task, failure, decision)
     if retry.may_rerun(task, failure, blocked):
         held = Held(
             failure=failure,

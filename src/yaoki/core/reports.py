@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from yaoki.core.model import AgentExit, Spec, TaskId, Verdict
+from yaoki.core.model import AgentExit, Source, Spec, TaskId, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,7 @@ class Faulted:
     message: str
     transient: bool
     code: str = ""
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

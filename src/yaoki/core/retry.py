@@ -328,10 +328,13 @@ def _reason(failure: Failure) -> Reason:
 RERUNNABLE = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
 
-def blocked_by(task: Task, decision: Decision) -> Reason:
-    """Why it is blocked; whoever had the re-run and fails again is never re-run by itself."""
+def blocked_by(task: Task, failure: Failure, decision: Decision) -> Reason:
+    """Why it is blocked; whoever had the re-run and fails again is never re-run by itself.
+
+    A fault of ours is no failure of the integrated work, whatever was re-run before.
+    """
     reason = decision.reason or Reason.UNKNOWN
-    if task.counts.reruns and reason in RERUNNABLE:
+    if task.counts.reruns and reason in RERUNNABLE and not failure.ours:
         return Reason.MAX_RETRIES_INTEGRATION
     return reason
 

@@ -20,10 +20,14 @@ class Round:
 
 
 def next_round(held: Sequence[Task], head: str) -> Round:
-    """Rule 8.4: only on a head the task has not started from, continuations first, then by age."""
-    able = sorted((t for t in held if t.began_at != head), key=_order)
-    rerun = tuple(able[:RERUNS_PER_ROUND])
-    return Round(rerun, tuple(t for t in held if t.began_at == head))
+    """Rule 8.4: only on a head the task has not started from, continuations first, then by age.
+
+    A task that never began, because our own preparations failed, has seen no head: that others
+    landed is no reason to believe that they will not fail again.
+    """
+    able = [task for task in held if task.began_at and task.began_at != head]
+    rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])
+    return Round(rerun, tuple(task for task in held if task not in able))
 
 
 def _order(task: Task) -> tuple[bool, int]:

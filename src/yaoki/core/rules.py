@@ -87,8 +87,9 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
             return (planned, *_landed(task, LandedOn(report.commit)))
         case Moved():
             return _moved(task, report, moment)
-        case Faulted(message=message, transient=transient, code=code):
-            return failing(task, classify.fault(message, transient=transient, code=code), moment)
+        case Faulted(message=message, transient=transient, code=code, source=source):
+            fault = classify.fault(message, transient=transient, code=code)
+            return failing(task, replace(fault, source=source), moment)
         case Lost(why=why):
             return failing(task, classify.failed(Kind.LOST, why), moment)
         case Interrupted(why=why):

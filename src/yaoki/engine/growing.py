@@ -67,7 +67,7 @@ class Growth:
                 words, hint=f"yaoki plan submit --phase {phase} FILE", defects=defects
             )
         names = tuple(spec.name for spec in specs)
-        placed = tuple(replace(spec, phase=fill.phase) for spec in specs)
+        placed = tuple(replace(spec, phase=fill.phase, iteration=fill.iteration) for spec in specs)
 
         def decide(now: Task) -> Sequence[Event]:
             if now.state.final or now.state is State.ACTIVE:

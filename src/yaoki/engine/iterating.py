@@ -6,16 +6,17 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from yaoki.core.continuous import Commit, Iteration, Step, step
-from yaoki.core.model import Fill, Kind, Run, Spec, State, Task, TaskId
+from yaoki.core.model import Fill, Kind, Run, Source, Spec, State, Task, TaskId
 from yaoki.engine.proofs import is_proof
 from yaoki.engine.replanning import Replanning
 from yaoki.ports import Row, Store, Workspace
 
 ITERATION = "iteration"
+FINISHED = "ITERATION_FINISHED"
 
 
 class Iterating:
@@ -36,32 +37,52 @@ class Iterating:
             safe = Commit.NOTHING if ended.commit is Commit.CONFLICT else ended.commit
             ended = replace(ended, commit=safe)
         follows = step(ended, run.failures_in_row, bounds)
-        told = _told(ended, follows)
+        told = {**_told(ended, follows), "head": self._workspace.head(run)}
         if follows.what == "next":
             return self._next(run, ended, follows, told)
         if follows.what == "pause":
             self._store.pause(
                 run.id,
                 f"failure: {follows.reason}",
-                event="ITERATION_FINISHED",
+                event=FINISHED,
                 data={**told, "failures_in_row": follows.failures_in_row},
                 failures_in_row=follows.failures_in_row,
             )
+        elif not self._is_told(run, told):
+            self._store.note(run.id, FINISHED, told)
         return False
+
+    def _is_told(self, run: Run, told: Mapping[str, object]) -> bool:
+        """Whoever looks at the run again, once it has stopped, sees the same end."""
+        last = self._last(run)
+        return all(last.get(key) == told[key] for key in ("iteration", "decision", "reason"))
+
+    def _last(self, run: Run) -> Mapping[str, object]:
+        """What was told last of an iteration."""
+        found: Mapping[str, object] = {}
+        after = 0
+        while page := self._store.journal(run_id=run.id, after=after):
+            found = next((e.data for e in reversed(page) if e.event == FINISHED), found)
+            after = page[-1].seq
+        return found
 
     def _ended(self, run: Run) -> Iteration:
         number = run.iteration or 1
         rows = self._store.rows(run.id)
-        mine = [row for row in rows if not is_proof(row) and _of(row, number)]
+        mine = [row for row in rows if not is_proof(row) and self._of(row, number)]
         failed = [row for row in mine if row.required and row.state is not State.DONE]
         proofs = [row for row in rows if is_proof(row)]
         proven = bool(proofs) and proofs[-1].state is State.DONE if run.done_when else not failed
         return Iteration(number, self._commit(run, mine, failed), proven, _names(failed))
 
+    def _of(self, row: Row, number: int) -> bool:
+        """Does this task belong to the iteration?  The plan's own tasks are the first one's."""
+        return (self._store.task(row.id).spec.iteration or 1) == number
+
     def _failed(self, run: Run, number: int) -> list[TaskId]:
         """What failed in this iteration: the next one makes it pointless."""
         rows = self._store.rows(run.id)
-        return [row.id for row in rows if _of(row, number) and row.state is State.ESCALATED]
+        return [row.id for row in rows if self._of(row, number) and row.state is State.ESCALATED]
 
     def _commit(self, run: Run, mine: Sequence[Row], failed: Sequence[Row]) -> Commit:
         """What the iteration put on the run branch, or why it did not."""
@@ -69,7 +90,7 @@ class Iterating:
         if any(task.failure and task.failure.kind is Kind.CONFLICT for task in reasons):
             return Commit.CONFLICT
         for task in reasons:
-            if task.failure and task.failure.ours and "git" in task.failure.message:
+            if task.failure and task.failure.source is Source.GIT:
                 return Commit.STAGING_ERROR if task.work.started else Commit.GIT_ERROR
         landed = [t for t in map(self._store.task, (row.id for row in mine)) if t.landed]
         if any(task.landed != task.work.onto for task in landed):
@@ -84,7 +105,7 @@ class Iterating:
             specs,
             unless=specs[0].name,
             retire=self._failed(run, ended.number),
-            event="ITERATION_FINISHED" if run.acknowledged != ended.number else "ITERATION_GRANTED",
+            event=FINISHED if run.acknowledged != ended.number else "ITERATION_GRANTED",
             data=told,
             iteration=number,
             failures_in_row=follows.failures_in_row,
@@ -95,24 +116,18 @@ class Iterating:
         """The planner's next tasks, or, without a planner, the plan's own once more."""
         rows = self._store.rows(run.id)
         if run.planner:
-            fill = Fill(role=ITERATION, phase=f"{ITERATION}-{number}")
+            fill = Fill(role=ITERATION, phase=f"{ITERATION}-{number}", iteration=number)
             return [self._replanning.spec(run, f"{ITERATION}-{number}", fill)]
-        first = [self._store.task(row.id) for row in rows if _of(row, 1) and not is_proof(row)]
+        first = [self._store.task(row.id) for row in rows if self._of(row, 1) and not is_proof(row)]
         names = {task.spec.name for task in first}
         return [_again(task, number, names) for task in first]
 
 
 def _again(task: Task, number: int, names: set[str]) -> Spec:
-    spec = replace(task.spec, phase=f"{ITERATION}-{number}")
+    spec = replace(task.spec, phase=f"{ITERATION}-{number}", iteration=number)
     needs = tuple(f"{need}-i{number}" if need in names else need for need in spec.needs)
     group = f"{spec.group}-i{number}" if spec.group else ""
     return replace(spec, name=f"{spec.name}-i{number}", needs=needs, group=group)
-
-
-def _of(row: Row, number: int) -> bool:
-    """Does this task belong to the iteration?  Those of the first have the plan's own phases."""
-    word, _, tail = row.phase.rpartition("-")
-    return (int(tail) if word == ITERATION and tail.isdecimal() else 1) == number
 
 
 def _names(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -74,8 +74,7 @@ class Recovering:
         head = self._workspace.head(run)
         chosen = next_round(held, head)
         granted = [(task.id, _granting(head, "")) for task in chosen.rerun]
-        why = "no other task has landed since it began"
-        return [*granted, *((task.id, self._asking(why)) for task in chosen.ask)]
+        return [*granted, *((task.id, self._asking(_not_rerun(task))) for task in chosen.ask)]
 
     def _asking(self, why: str) -> Callable[[Task], Sequence[Event]]:
         return lambda task: not_rerun(task, why, moment(self._clock)) if task.held else ()
@@ -160,6 +159,12 @@ def _unlanding(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
 def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
     why = Why("8.3" if strategy else "8.4", {"head": head, "strategy": strategy})
     return lambda task: (RerunGranted(head, strategy, why),) if task.held else ()
+
+
+def _not_rerun(task: Task) -> str:
+    if not task.began_at:
+        return "its work was never begun"
+    return "no other task has landed since it began"
 
 
 def _drop(task: Task) -> Sequence[Event]:

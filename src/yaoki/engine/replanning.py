@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -41,19 +41,25 @@ class Replanning:
         if not run.planner or run.cancel_wanted or run.continuous:
             return False
         rows = self._store.rows(run.id)
-        made = sum(row.name.startswith(f"{REPLAN}-") for row in rows)
+        earlier = [row for row in rows if self._is_replan(row)]
         open_ = [row for row in rows if (row.required or row.parent) and not row.state.final]
-        if made >= REPLANS_MAX or not any(self._mendable(row) for row in open_):
+        if len(earlier) >= REPLANS_MAX or not any(self._mendable(row) for row in open_):
             return False
-        earlier = [row for row in rows if row.name.startswith(f"{REPLAN}-")]
         if earlier and earlier[-1].reason == Reason.NEEDS_HUMAN:
             # The planner itself has asked for a person.
             return False
-        name = f"{REPLAN}-{made + 1}"
+        name = _free_name(len(earlier) + 1, {row.name for row in rows})
         spec = self.spec(run, name, Fill(role=REPLAN))
         retire = [row.id for row in earlier if row.state is State.ESCALATED]
         event = "REPLAN_REQUESTED"
         return bool(self._store.add(run.id, [spec], unless=name, retire=retire, event=event))
+
+    def _is_replan(self, row: Row) -> bool:
+        """By what it was made for: a task of the plan may have any name."""
+        if row.kind != TaskKind.PLAN:
+            return False
+        fill = self._store.task(row.id).spec.fill
+        return fill is not None and fill.role == REPLAN
 
     def _mendable(self, row: Row) -> bool:
         if row.held and is_proof(row):
@@ -76,6 +82,7 @@ class Replanning:
             hang=self._hang,
             required=fill.role != REPLAN,
             phase=fill.phase,
+            iteration=fill.iteration,
             language=run.language,
             fill=fill,
         )
@@ -107,6 +114,14 @@ class Replanning:
 
         changes = [(task.id, over), *((TaskId(one), with_it) for one in below)]
         self._store.amend_all(changes)
+
+
+def _free_name(number: int, taken: Container[str]) -> str:
+    """The same for whoever looks at the same tasks, so that only one of them adds it."""
+    name = f"{REPLAN}-{number}"
+    while name in taken:
+        name = f"{name}-again"
+    return name
 
 
 def _ended(task: Task, why: str) -> tuple[Event, ...]:

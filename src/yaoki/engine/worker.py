@@ -12,7 +12,7 @@ from typing import Any
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.counting import count
 from yaoki.core.events import Event, Released
-from yaoki.core.model import Lease, Run, RunId, Stage, State, Task, TaskId
+from yaoki.core.model import Lease, Run, RunId, Source, Stage, State, Task, TaskId
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.core.train import CONTENDING, Contender, gives_way, riders
@@ -171,11 +171,11 @@ class Worker:
             self._guard.ask(run, strayed)
             return Declined(strayed.sentence, AT_ONCE)
         except GitFailed as failed:
-            return Faulted(_told(failed), transient=failed.transient)
+            return Faulted(_told(failed), transient=failed.transient, source=Source.GIT)
         except (StoreError, LeaseLost, Superseded):
             raise
         except WorkspaceError as failed:
-            return Faulted(_told(failed), transient=False)
+            return Faulted(_told(failed), transient=False, source=Source.GIT)
         except YaokiError as refused:
             return Faulted(_told(refused), transient=False)
         except OSError as error:

@@ -198,6 +198,7 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
         budget=heir.budget if heir else {},
         group=heir.group if heir else "",
         tags=heir.tags if heir else (),
+        iteration=(heir.iteration if heir else 0) or ground.fill.iteration,
     )
 
 

@@ -48,10 +48,16 @@ def _run(view: RunView) -> Document:
         "paused": run.paused or None,
         "revision": run.revision,
         "iteration": run.iteration or None,
+        "last_iteration": _iterated(view) if view.last_iteration else None,
         "merged": run.merged or None,
         "counts": dict(view.counts),
         **_spent(view.spent),
     }
+
+
+def _iterated(view: RunView) -> Document:
+    told = view.last_iteration
+    return {key: told.get(key) for key in ("iteration", "commit", "head", "decision", "reason")}
 
 
 def _task(view: TaskView) -> Document:
@@ -205,6 +211,7 @@ def status_schema() -> Document:
         "paused": _MAYBE,
         "revision": _NUMBER,
         "iteration": {"type": ["integer", "null"]},
+        "last_iteration": {"type": ["object", "null"]},
         "merged": _MAYBE,
         "counts": {"type": "object", "additionalProperties": _NUMBER},
         **_SPENT,

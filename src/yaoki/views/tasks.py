@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from yaoki.core.counting import count
 from yaoki.core.graph import causes
@@ -54,6 +55,17 @@ class RunView:
     spent: Spend = field(default_factory=Spend)
     # Is anybody at it?  An active run that nobody carries stands still until it is resumed.
     carried: bool = True
+    # Of a continuous run: what became of the last iteration that ended, and what follows.
+    last_iteration: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def iterated(self) -> str:
+        """The last iteration that ended, in words; empty for a run that is not continuous."""
+        if not self.last_iteration:
+            return ""
+        last = self.last_iteration
+        follows = f"{last['decision']}: {last['reason']}"
+        return f"iteration {last['iteration']}: {last['commit']}; {follows}"
 
     @property
     def exit_code(self) -> int:
@@ -120,6 +132,7 @@ def run_view(
     spent: Spend | None = None,
     on_branch: Mapping[TaskId, bool] | None = None,
     taking: Callable[[], str] = lambda: "",
+    last_iteration: Mapping[str, Any] | None = None,
 ) -> RunView:
     """`questions` are those of the escalated tasks; `worker` says that somebody is at it; `limits`
     until when which account waits; `lacks` why no worker takes a task that could start;
@@ -134,7 +147,8 @@ def run_view(
     idle = _idle(run, head.status, worker=worker)
     tasks = tuple(around.view(row, lacks(row) or idle) for row in rows)
     next_ = _next(run, head.status, tasks, worker=worker, taking=taking)
-    return replace(head, tasks=tasks, next=next_, carried=worker)
+    iterated = last_iteration or {}
+    return replace(head, tasks=tasks, next=next_, carried=worker, last_iteration=iterated)
 
 
 def run_head(

@@ -116,7 +116,7 @@ class AgentSpec:
 class Fill:
     """What a plan task may make.  `role`: goal, phase, replan, iteration or task.
 
-    `deadline` counts from when it can start; zero is none.
+    `deadline` counts from when it can start; zero is none.  `iteration`: which one it plans.
     """
 
     role: str = "task"
@@ -124,6 +124,7 @@ class Fill:
     tasks_max: int = 100
     kinds: tuple[TaskKind, ...] = (TaskKind.CHANGE, TaskKind.REPORT, TaskKind.CHECK)
     deadline: timedelta = timedelta(0)
+    iteration: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +134,9 @@ class Spec:
     `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
     lets it land without what failed.  Of a plan task: `fill` says what it may make.  Only a worker
     that declares all `tags` takes it.  A `patient` proof that fails asks nobody while a planner or
-    another iteration may mend it.  Set-up runs again where its inputs changed: manifests, lock
-    files and what `setup_inputs` names.  Ignored files that match `discard` are not saved.
+    another iteration may fix it.  `iteration` is the one of a continuous run that made it; zero for
+    the plan's own tasks.  Set-up runs again where its inputs changed: manifests, lock files and
+    what `setup_inputs` names.  Ignored files that match `discard` are not saved.
     """
 
     name: str
@@ -167,3 +169,4 @@ class Spec:
     fill: Fill | None = None
     patient: bool = False
     tags: tuple[str, ...] = ()
+    iteration: int = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model.words import BUILT_IN, Kind, OnFailure, Outcome, Reason
+from yaoki.core.model.words import BUILT_IN, Kind, OnFailure, Outcome, Reason, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,8 @@ class AgentExit:
 class Failure:
     """Why an attempt did not land.
 
-    `account`: whose limit it was when it was not that of the task's own agent.
+    `account`: whose limit it was when it was not that of the task's own agent.  `source`: what
+    of ours failed.
     """
 
     kind: Kind
@@ -175,3 +176,4 @@ class Failure:
     reason: Reason | None = None
     code: str = ""
     account: str = ""
+    source: Source | None = None

@@ -109,6 +109,14 @@ class Reason(StrEnum):
 
 
 @unique
+class Source(StrEnum):
+    """Whose fault a fault of ours is, where that is known."""
+
+    GIT = "git"
+    SETUP = "setup"
+
+
+@unique
 class Choice(StrEnum):
     """What a person may answer to an escalation."""
 

@@ -77,7 +77,7 @@ def report_document(given: Sources) -> Data:
         "made_by": given.made_by,
         # Where the report was made; what the run itself used is told only by its checks.
         "made_with": dict(given.made_with),
-        "verdict": verdict(run["status"], told, clean(view.run.paused)),
+        "verdict": _verdict(given, run["status"], told),
         "run": run,
         "plan": _plan(given),
         "numbers": told,
@@ -95,6 +95,11 @@ def report_document(given: Sources) -> Data:
         "tasks": tasks,
         "next": view.next,
     }
+
+
+def _verdict(given: Sources, status: str, told: Data) -> str:
+    said = verdict(status, told, given.clean(given.view.run.paused))
+    return f"{said} Last, {given.clean(given.view.iterated)}." if given.view.iterated else said
 
 
 def _waived(task: Data) -> bool:
