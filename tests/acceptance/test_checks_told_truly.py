@@ -90,7 +90,9 @@ def test_a_name_to_mend_that_no_failure_of_the_base_has_does_not_pass(place: Pla
 
 @pytest.mark.spec("4.8", "3.6")
 def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> None:
-    code, entries = run(place, {"shell": "echo x >> README"}, retry={"max_retries": 2})
+    code, entries = run(
+        place, {"shell": "echo x >> README; test -s README"}, retry={"max_retries": 2}
+    )
 
     assert (code, outcomes(entries)) == (4, ["BROKEN"])
     assert kinds(entries) == ["FATAL_ERROR"]

@@ -165,7 +165,7 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
 @pytest.mark.spec("12.1", "0.6")
 def test_a_home_that_takes_nothing_is_told_before_anything_starts(place: Place) -> None:
     """Each task would ask about it otherwise."""
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "true"}})
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}})
     (place.folder / "full").write_text("no folder\n")
     env = {"YAOKI_HOME": str(place.folder / "full" / "home")}
 

@@ -78,7 +78,9 @@ def test_a_clone_that_borrows_objects_carries_a_run(tmp_path: Path, bare: Path) 
 def test_a_shallow_clone_is_refused_with_the_way_out(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--depth", "1")
     file = tmp_path / "plan.json"
-    file.write_text(json.dumps(a_plan({"a": [[]]}, [{"id": "a"}], {"ok": {"shell": "true"}})))
+    file.write_text(
+        json.dumps(a_plan({"a": [[]]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}}))
+    )
 
     code, said = machine.say("run", str(file), "--quiet")
 

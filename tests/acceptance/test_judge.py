@@ -202,7 +202,7 @@ def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
 @pytest.mark.spec("6.7")
 def test_a_judge_of_the_end_looks_at_the_whole_run(place: Place) -> None:
     review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
-    checks = {"good": {"shell": "true"}, "review": review}
+    checks = {"good": {"shell": "ls [ab].txt"}, "review": review}
     plan = a_plan(
         {"a": [writes("a.txt")], "b": [writes("b.txt")]},
         [{"id": "a", "checks": ["good"]}, {"id": "b", "checks": ["good"]}],

@@ -61,7 +61,7 @@ def a_file(folder: Path, count: int) -> str:
     script = {name: [held] * ATTEMPTS for name, held in acts.items()}
     tasks = [{"id": name, "checks": ["there"]} for name in script]
     file = folder / "plan.json"
-    file.write_text(json.dumps(a_plan(script, tasks, {"there": {"run": ["true"]}})))
+    file.write_text(json.dumps(a_plan(script, tasks, {"there": {"shell": "ls f*"}})))
     return str(file)
 
 

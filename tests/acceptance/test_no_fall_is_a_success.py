@@ -14,7 +14,7 @@ pytestmark = pytest.mark.acceptance
 
 @pytest.mark.spec("0.1", "3.3")
 def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Place) -> None:
-    checks = {"fix": {"shell": "echo good > a.txt"}, "good": holds("a.txt")}
+    checks = {"fix": {"shell": "echo good > a.txt && test -s a.txt"}, "good": holds("a.txt")}
 
     code, task, _ = carried(place, {"a": [writes("a.txt", "bad\n")]}, {}, checks=checks)
 
@@ -263,3 +263,18 @@ def test_a_plan_may_allow_weaker_tests(place: Place) -> None:
     code, _, _ = carried(place, {"a": [acts]}, {"allow_weaker_tests": True})
 
     assert code == 0
+
+
+@pytest.mark.spec("16.4", "0.1")
+def test_skipped_tests_beside_a_clean_worktree_prove_nothing(place: Place) -> None:
+    clean = {"shell": "git status --porcelain", "success": "empty"}
+    tests = {"shell": "echo 3 tests failed; exit 1", "on_failure": "skip"}
+
+    code, task, entries = carried(
+        place, {"a": [writes("x.txt")]}, {}, checks={"clean": clean, "tests": tests}
+    )
+
+    assert (code, task["landed"]) == (4, None)
+    outcomes = [data["outcome"] for data in events(entries, "CHECK_FINISHED")]
+    assert outcomes[:2] == ["PASSED", "SKIPPED"]
+    assert "nothing was proven" in task["question"]

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
 
 @pytest.fixture
 def done(place: Place) -> Place:
-    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "true"}})
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "ls [ab].txt"}})
     assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
     return place
 
@@ -36,7 +36,9 @@ def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
-    plan = done.plan(a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "true"}}))
+    plan = done.plan(
+        a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
+    )
 
     report = shell(done, '"$1" -m yaoki report -o - --format json')
     receipt = shell(done, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')

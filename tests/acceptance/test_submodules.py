@@ -18,7 +18,7 @@ def test_what_a_landed_link_points_at_is_there_and_its_place_is_told(place: Plac
     inside = f"git {' '.join(ALLOW)} update --init && cd mod && echo new > new.txt && git add ."
     done = f"{inside} && git {' '.join(WHO)} commit -qm inside"
     script = {"a": [[{"run": ["sh", "-c", done]}]]}
-    plan = a_plan(script, [{"id": "a", "checks": ["ok"]}], {"ok": {"shell": "true"}})
+    plan = a_plan(script, [{"id": "a", "checks": ["ok"]}], {"ok": {"shell": "test -s README"}})
 
     ran = place.yaoki("run", place.plan(plan))
 

@@ -120,7 +120,7 @@ def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
     acts["late"] = [[{"run": ["touch", str(begun)]}, *writes("late.txt")]]
     behind = {"shell": waited(proofs(folder, "slow", 2))}
     checks = {
-        "ok": {"shell": "true"},
+        "ok": {"shell": "ls *.txt"},
         "slow": nth(folder, "slow", waited(landed(1)), waited(f"test -f {begun}")),
         "behind": behind,
     }
@@ -143,7 +143,7 @@ def test_who_has_nothing_to_change_stands_where_it_was_proven(place: Place) -> N
     acts = {name: [[*come, *writes(f"{name}.txt")]] for name in ("first", *others)}
     acts["idle"] = [[*come, {"say": "there is nothing to do"}]]
     checks = {
-        "ok": {"shell": "true"},
+        "ok": {"shell": "ls *.txt"},
         "idle": nth(folder, "idle", waited(landed(1)), waited(landed(4))),
         "after": {"shell": waited(proofs(folder, "idle", 2))},
     }

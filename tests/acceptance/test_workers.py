@@ -26,7 +26,7 @@ from tests.acceptance.place import (
 )
 from tests.acceptance.sleep import fall_asleep
 
-CHECK = {"ok": {"shell": "true"}}
+CHECK = {"ok": {"shell": "test -s README"}}
 
 
 def simple(*names: str, **more: Any) -> dict[str, Any]:

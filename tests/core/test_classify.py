@@ -139,7 +139,7 @@ def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
 # ------------------------------------------------------------------ verdicts
 
 
-@pytest.mark.spec("0.1")
+@pytest.mark.spec("0.1", "16.4")
 @pytest.mark.parametrize(
     ("verdict", "passed"),
     [
@@ -154,6 +154,10 @@ def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
         (Verdict((a_finding(Outcome.FAILED, required=False),)), False),
         (Verdict((a_finding(), a_finding(Outcome.FAILED, required=False))), True),
         (Verdict((a_finding(), a_finding(Outcome.BROKEN, required=False))), True),
+        (Verdict((a_finding(proves=False),)), False),
+        (Verdict((a_finding(required=False),)), False),
+        (Verdict((a_finding(proves=False), a_finding(Outcome.SKIPPED))), False),
+        (Verdict((a_finding(proves=False), a_finding())), True),
     ],
 )
 def test_a_verdict_passes_only_when_something_is_proven(verdict: Verdict, passed: bool) -> None:

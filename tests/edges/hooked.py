@@ -22,7 +22,7 @@ rerun = false
 """
 HANG = """
 [checks.hang]
-shell = "echo $$ > ../pid; exec sleep 600"
+shell = "echo $$ > ../pid; sleep 600; test -f a.txt"
 """
 BOUND_S = 60
 

@@ -22,7 +22,7 @@ from yaoki.plan.imports import Asked, Imported, form_of, plan_text, read_list
 OWN = Settings(
     agent=("mine",),
     agents={"mine": {"command": ["true"]}},
-    checks={"tests": {"run": ["true"]}},
+    checks={"tests": {"run": ["pytest"]}},
 )
 SPEC_KIT = """\
 # Tasks: Photo albums
@@ -425,7 +425,7 @@ def test_every_box_stands_in_the_plan_or_is_named_there(
 def test_the_command_writes_a_plan_once_and_only_when_all_was_read(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     (repo / "yaoki.toml").write_text(
-        'agent = "mine"\n[agents.mine]\ncommand = ["true"]\n[checks.t]\nrun = ["true"]\n'
+        'agent = "mine"\n[agents.mine]\ncommand = ["true"]\n[checks.t]\nrun = ["pytest"]\n'
     )
     good, bad, plan = tmp_path / "todo.md", tmp_path / "bad.md", tmp_path / "plan.yaml"
     good.write_text(CHECKLIST)

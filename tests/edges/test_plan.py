@@ -670,3 +670,54 @@ def test_the_reference_page_explains_every_key() -> None:
     keys = {key for part in (schema, *schema["definitions"].values()) for key in part["properties"]}
 
     assert {key for key in keys if f"`{key}`" not in page} == set()
+
+
+# ------------------------------------------------------------------ what proves something
+
+
+@pytest.mark.spec("16.4")
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ("{shell: 'pytest || true'}", "`pytest || true` cannot fail"),
+        ("{run: ['true']}", "`true` cannot fail"),
+        ("{run: [make, -n, test]}", "`make -n test` cannot fail"),
+        ("{shell: 'pytest; echo ok', success: 'contains:ok'}", "cannot fail"),
+        ("{shell: 'pytest; true', success: 'matches:.*'}", "cannot fail"),
+        ("{shell: 'git status --porcelain', success: empty}", "cannot fail"),
+        ("{git: clean}", "git: clean holds of any change"),
+        ("{git: scope}", "git: scope holds of any change"),
+        ("{file: {path: ., exists: true}}", ". is always there"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["change", "check"])
+def test_a_task_whose_checks_cannot_fail_is_refused(check: str, words: str, kind: str) -> None:
+    agent = "agents: {a: {command: [x]}}\nagent: a\n" if kind == "change" else ""
+    text = f"goal: x\n{agent}checks: {{c: {check}}}\ntasks:\n  - {{id: t, goal: g, kind: {kind}}}\n"
+
+    with pytest.raises(PlanInvalid) as refused:
+        parse_plan(text, "plan.yaml", Settings())
+
+    (line,) = refused.value.defects
+    assert line.startswith(f"plan.yaml:{text.count(chr(10))}:")
+    assert words in line
+    assert "add a check that can fail" in line
+
+
+@pytest.mark.spec("16.4")
+def test_a_done_when_that_cannot_fail_is_refused() -> None:
+    text = "goal: x\ndone_when: [c]\nchecks: {c: {git: clean}, d: {run: [pytest]}}\n"
+
+    with pytest.raises(PlanInvalid) as refused:
+        parse_plan(text + "tasks: [{id: t, kind: check, checks: [d]}]\n", "p", Settings())
+
+    assert "done_when: check c: git: clean holds of any change" in refused.value.defects[0]
+
+
+@pytest.mark.spec("16.4")
+def test_one_check_that_can_fail_is_enough() -> None:
+    checks = "checks: {c: {git: clean}, d: {run: [pytest]}}"
+
+    made = parse_plan(f"goal: x\n{checks}\ntasks: [{{id: t, kind: check}}]\n", "p", Settings())
+
+    assert len(made.specs) == 1

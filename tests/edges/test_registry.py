@@ -225,8 +225,8 @@ CHANGES: list[tuple[Callable[[Held], object], str]] = [
         "completionPatterns.spare: nothing uses pattern 'spare'",
     ),
     (
-        lambda r: step(r)["completionConditions"].pop(),
-        "validators.tests-pass: nothing uses validator 'tests-pass'",
+        lambda r: step(r)["completionConditions"].pop(0),
+        "validators.git-clean: nothing uses validator 'git-clean'",
     ),
     (
         lambda r: validator(r).update(type="custom", command="", successWhen="", extractParams={}),

@@ -49,7 +49,9 @@ class Machines:
         )
         plan = folder / "plan.json"
         held = a_plan(
-            {"t": [writes("f")]}, [{"id": "t", "checks": ["ok"]}], {"ok": {"run": ["true"]}}
+            {"t": [writes("f")]},
+            [{"id": "t", "checks": ["ok"]}],
+            {"ok": {"run": ["test", "-s", "f"]}},
         )
         plan.write_text(json.dumps(held))
         self.run: Run = self.one.submit(read_plan(self.one, plan))

@@ -298,7 +298,7 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
         return of_own_report(exit_)
     finding = _together(verdict)
     if finding is None:
-        return failed(Kind.QUALITY_FAILURE, "nothing was proven: no check passed")
+        return failed(Kind.QUALITY_FAILURE, f"nothing was proven: {_no_proof(verdict)}")
     if finding.outcome is Outcome.BROKEN:
         return _of_broken(finding)
     if exit_ is None or finding.on_failure is OnFailure.ABORT:
@@ -308,6 +308,13 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     if known is not None and not _overstated(known, exit_):
         return known
     return _claimed(_cut_off(_of_finding(finding), exit_), exit_)
+
+
+def _no_proof(verdict: Verdict) -> str:
+    """No required check that can fail has passed, though none stopped the list."""
+    skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
+    beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    return f"no required check that can fail has passed{beside}"
 
 
 def _of_broken(finding: Finding) -> Failure:

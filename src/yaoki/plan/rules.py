@@ -15,6 +15,7 @@ from yaoki.plan.defects import Defects, Path
 from yaoki.plan.draft import Draft, Placed
 from yaoki.plan.fields import inside
 from yaoki.plan.model import AgentModel, CheckModel
+from yaoki.plan.proof import judge_done_when, judge_proof
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
@@ -61,6 +62,7 @@ def _plan(draft: Draft) -> None:
         defects.add(("planner",), "names no agent; leave it out or name one")
     draft.refer_all("agent", ("planner",), plan.planner, draft.agent_names)
     draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
+    judge_done_when(draft)
     known = set(PATTERNS)
     for index, pattern in enumerate(plan.patterns):
         judge_name(defects, ("patterns", index), "pattern", pattern)
@@ -180,7 +182,7 @@ def _task(draft: Draft, placed: Placed) -> None:
         judge_name(defects, placed.at("id"), "id", task.id)
     _goal(draft, placed)
     _chain(draft, placed)
-    _proof(draft, placed)
+    judge_proof(draft, placed)
     _of_kind(draft, placed)
     for index, tag in enumerate(task.tags):
         if not is_tag(tag):
@@ -235,20 +237,6 @@ def _chain(draft: Draft, placed: Placed) -> None:
         defects.add(placed.at("agent"), "names no agent; leave it out or name one")
     elif not draft.chain_of(task) and ("agent",) not in defects.broken:
         defects.missing(placed.path, draft.no_agent, "agent", "kind")
-
-
-def _proof(draft: Draft, placed: Placed) -> None:
-    """Nothing checked is nothing proven."""
-    task = placed.task
-    draft.refer_all("check", placed.at("checks"), task.checks, draft.check_names)
-    if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken:
-        return
-    refused = () if task.given("checks") else draft.check_names.difference(draft.checks)
-    named = (*draft.checks_of(task), *refused)
-    # A check that is unknown or was refused might have been the proof: that is a defect already.
-    if not any(name not in draft.checks or draft.checks[name].required for name in named):
-        reason = f"no required check: nothing would prove this {task.kind}"
-        draft.defects.missing(placed.path, reason, "checks", "kind")
 
 
 def _repeated_ids(draft: Draft) -> None:

@@ -59,23 +59,27 @@ class Finding:
         """Does this finding let the list go on?"""
         return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
 
+    @property
+    def proof(self) -> bool:
+        """Does this finding alone prove something of the work?"""
+        good = self.outcome in {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
+        return good and self.required and self.proves and self.check not in BUILT_IN
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the checks said of one commit.
 
-    Nothing checked is nothing proven: a verdict without a passing (or by a person
-    waived) finding does not pass, and skipped is not passed.  To let pass what must hold of any
-    change proves nothing of this one.
+    Nothing checked is nothing proven: a verdict without a required finding that could have failed
+    and passed (or was waived by a person) does not pass, and skipped is not passed.  What must
+    hold of any change proves nothing of this one.
     """
 
     findings: tuple[Finding, ...]
 
     @property
     def passed(self) -> bool:
-        good = {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
-        proven = any(f.outcome in good and f.check not in BUILT_IN for f in self.findings)
-        return proven and all(f.settled for f in self.findings)
+        return any(f.proof for f in self.findings) and all(f.settled for f in self.findings)
 
     @property
     def failing(self) -> Finding | None:
