@@ -54,7 +54,7 @@ def package(**held: object) -> str:
 CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "pip": (
         {"pyproject.toml": '[dependency-groups]\ndev = ["pytest>=8"]\n[tool.ruff]\n'},
-        {"tests": PYTEST, "lint": "ruff check"},
+        {"tests": PYTEST, "lint": "ruff check --no-fix"},
     ),
     "uv": (
         {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.mypy]\n", "uv.lock": ""},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -50,6 +51,17 @@ def own_python() -> str:
     if not found or sys.prefix == sys.base_prefix:
         return ""
     return found if Path(found).parent.resolve() == _bin().resolve() else ""
+
+
+def inactive_environment(top: Path) -> str:
+    """How the repository's own environment is activated; empty where none is, or it is active."""
+    for name in (".venv", "venv", "env"):
+        folder = top / name
+        if (folder / "bin" / "python").exists() and (folder / "pyvenv.cfg").is_file():
+            found = shutil.which("python")
+            active = found and Path(found).parent.resolve() == (folder / "bin").resolve()
+            return "" if active else f"source {shlex.quote(f'{name}/bin/activate')}"
+    return ""
 
 
 def other_python() -> str:

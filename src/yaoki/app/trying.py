@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import tempfile
@@ -14,12 +13,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.app.remedies import here, no_toolchain, other_python, own_python
+from yaoki.app.remedies import (
+    here,
+    inactive_environment,
+    no_toolchain,
+    other_python,
+    own_python,
+)
 from yaoki.config.finding import Found, State, Tree, Tried, is_wanted
 from yaoki.config.finding.tree import TEXT_BYTES_MAX
+from yaoki.core.baseline import of_base
 from yaoki.core.classify import TIMED_OUT
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
+from yaoki.core.integrity import tests_told
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.errors import Fault
 from yaoki.system import run
@@ -32,12 +39,11 @@ if TYPE_CHECKING:
 # All checks and set-up commands together; what comes later is told as not tried.
 TOTAL = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-# How unittest and pytest say that there was nothing; cargo, node and go say it of each part.
-_NO_TESTS = re.compile(r"^(?:Ran 0 tests in|NO TESTS RAN|no tests ran in)", re.MULTILINE)
-_COUNTED = re.compile(r"^(?:running |# tests |\S tests )(\d+)(?: tests?)?$", re.MULTILINE)
-_NO_FILES = "[no test files]"
 RAN_NONE = "it ran no tests, and so it proves nothing"
 OVER = "not tried: the time for all of them was over"
+# The options by which a tool only looks, for those that change files in some repositories.
+_LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
+PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 
 
 def look(app: App) -> Tree:
@@ -126,14 +132,46 @@ class Bench:
         if not self._there(found):
             words = f"{found.program} is not installed"
             return Tried(found, State.MISSING, words, next=here(found.install))
-        return _judged(found, self.finding(_spec(found)), self.timeout)
+        tried = _judged(found, self.finding(_spec(found)), self.timeout)
+        if tried.state is State.EMPTY and found.tool == "unittest":
+            return self._by_pytest(tried)
+        return tried if tried.state.usable else self._with_environment(tried)
+
+    def _by_pytest(self, tried: Tried) -> Tried:
+        """Functions named test_* are no tests for unittest, and are for pytest."""
+        run = (*tried.found.run[: tried.found.run.index("python")], *PYTEST)
+        remedy = "python -m pip install pytest"
+        other = self.tried(replace(tried.found, tool="pytest", run=run, remedy=remedy))
+        return tried if other.state is State.EMPTY else other
+
+    def _with_environment(self, tried: Tried) -> Tried:
+        """An environment in the repository that is not active may hold what is missing."""
+        hint = inactive_environment(self.app.repository.top)
+        if not hint or tried.found.program != "python" or tried.state is State.EMPTY:
+            return tried
+        return replace(tried, next=f"{hint} && yaoki init --again")
 
     def finding(self, spec: CheckSpec) -> Finding:
+        """What the check says of the base, which it must leave as it is."""
         facts = dict.fromkeys(("commit", "base", "onto"), self.commit)
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
         more = {**facts, "changed": (), "scope": ()}
         logs = self.logs / f"{len(list(self.logs.iterdir()))}"
-        return self.checks.check(bounded, self.place, logs, facts=more, stop=lambda: False)
+        found = self.checks.check(bounded, self.place, logs, facts=more, stop=lambda: False)
+        changed = self._put_back()
+        if changed and found.outcome is not Outcome.BROKEN:
+            return _unfit(found, spec, changed)
+        return found if was_cut_off(found) else of_base(found)
+
+    def _put_back(self) -> list[str]:
+        """The tracked files that the check changed; they are as they were afterwards."""
+        repository = self.app.repository
+        git = Git(repository.common_dir)
+        at = Site(_git_dir(self.place), self.place)
+        changed = git.names("diff", "--name-only", "-z", "HEAD", "--", at=at)
+        if changed:
+            git.text("checkout", "-q", "-f", "HEAD", "--", ".", at=at)
+        return changed
 
     def _there(self, found: Found) -> bool:
         if "/" in found.program:
@@ -164,6 +202,20 @@ class Bench:
         return f"{command} failed with exit code {done.code}: {last}", command
 
 
+def _git_dir(place: Path) -> Path:
+    """A worktree's own git folder, as its `.git` file names it."""
+    return Path((place / ".git").read_text(encoding="utf-8").partition(": ")[2].strip())
+
+
+def _unfit(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
+    """A run refuses such a check as well, after an agent has worked for it."""
+    words = spec.argv or tuple(spec.shell.split())
+    option = next((option for tool, option in _LOOKS.items() if tool in words), "")
+    remedy = f"; add {option}" if option else "; let it only look"
+    said = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
+    return replace(finding, outcome=Outcome.BROKEN, message=said, items=(), params={})
+
+
 def _spec(found: Found) -> CheckSpec:
     return CheckSpec(
         name=found.name,
@@ -177,26 +229,32 @@ def _spec(found: Found) -> CheckSpec:
 
 
 def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
-    words = one_line(finding.message, WORDS_CHARS_MAX)
+    words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
+    said = f"{finding.message}\n{finding.output}"
+    if ran_none(finding):
+        return Tried(found, State.EMPTY, RAN_NONE, next="write a test and commit it")
     match finding.outcome:
-        case Outcome.PASSED | Outcome.FAILED if found.kind == "tests" and ran_none(finding):
-            return Tried(found, State.EMPTY, RAN_NONE, next="write a test and commit it")
         case Outcome.PASSED:
-            count = finding.params.get("testCount")
-            return Tried(found, State.GREEN, _counted(count, "test") if count else "")
-        case Outcome.FAILED if remedy := no_toolchain(f"{finding.message}\n{finding.output}"):
+            return Tried(found, State.GREEN, tests_told(finding))
+        case Outcome.FAILED | Outcome.BROKEN if remedy := no_toolchain(said):
             return Tried(found, State.MISSING, words, next=remedy)
         case Outcome.FAILED if was_cut_off(finding):
             said = f"did not end within {timeout.total_seconds():g} s and was cut off"
             return Tried(found, State.CUT_OFF, said, next="yaoki init --seconds 900 --dry-run")
+        case Outcome.FAILED if any(item.more for item in finding.items):
+            said = f"red at the base, with more failures than can be told from new ones: {words}"
+            return Tried(found, State.BROKEN, said)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_counted(number, 'failure')}: " if number else ""
-            return Tried(found, State.RED, f"red at the base: {counted}{words}", number)
+            good = tests_told(finding)
+            beside = f"; {good} pass" if good else ""
+            return Tried(found, State.RED, f"red at the base: {counted}{words}{beside}", number)
         case _:
             missing = finding.code == "RESOURCE_NOT_FOUND"
             state = State.MISSING if missing else State.BROKEN
-            return Tried(found, state, words, next=_remedy(found) if missing else "")
+            remedy = _remedy(found) if missing else str(finding.params.get("remedy", ""))
+            return Tried(found, state, words, next=remedy)
 
 
 def _counted(number: int, word: str) -> str:
@@ -204,13 +262,10 @@ def _counted(number: int, word: str) -> str:
 
 
 def ran_none(finding: Finding) -> bool:
-    """By its own count; one part without tests says nothing of the others."""
-    if finding.params.get("testCount") == 0 or _NO_TESTS.search(finding.output):
-        return True
-    counts = _COUNTED.findall(finding.output)
-    said = [line for line in finding.output.splitlines() if line.strip()]
-    without = bool(said) and all(line.endswith(_NO_FILES) for line in said)
-    return without or (bool(counts) and not any(map(int, counts)))
+    """By its own count, or because the script behind its name runs nothing."""
+    ran = finding.params.get("testCount", 0) - finding.params.get("skippedCount", 0)
+    none = finding.params.get("passedCount") == 0 and ran == 0
+    return bool(finding.params.get("idle")) or (none and "loadError" not in finding.params)
 
 
 def _remedy(found: Found) -> str:

@@ -157,7 +157,8 @@ def _suite_says(case: Case, suite: Suite) -> Finding | None:
         return None
     nothing = Reading(params=raw_params(_left(case)))
     if suite.idle:
-        return _failed(case, suite.idle, nothing, suite)
+        finding = _failed(case, suite.idle, nothing, suite)
+        return replace(finding, params={**finding.params, "idle": True})
     if suite.remedy and suite.said:
         words = f"{suite.runner} did not say how many tests passed; {suite.remedy}"
         return broken(case.spec, words, code=UNFIT, **_seen(case))

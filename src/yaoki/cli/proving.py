@@ -10,6 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.cli.condition import Line, bad, command_in, edit
+from yaoki.core.baseline import KNOWN
+from yaoki.core.counting import count
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
 
         ready = [spec for spec in specs if lines[spec.name].ok]
         found = try_specs(app, ready, CHECK_TIMEOUT)
-        lines |= {one.check: _finding(app, one, python=one.check in python) for one in found}
+        guards = {spec.name for spec in specs if spec.baseline == KNOWN}
+        lines |= {one.check: _finding(app, one, python, guards) for one in found}
     yield from lines.values()
 
 
@@ -106,21 +109,26 @@ def _python(used: Collection[str]) -> Iterator[Line]:
         yield Line("PATH", True, words)
 
 
-def _finding(app: App, finding: Finding, *, python: bool) -> Line:
-    """Red at the base is no fault of this machine; what cannot be looked at is."""
+def _finding(app: App, finding: Finding, python: Collection[str], guards: Collection[str]) -> Line:
+    """Only a check that ran, and is green or known to be red, can be relied upon."""
     from yaoki.app.remedies import other_python, own_python, python_last
     from yaoki.app.trying import RAN_NONE, ran_none
+    from yaoki.core.integrity import tests_told
     from yaoki.core.model import Outcome
 
-    name = f"check {finding.check}"
-    if finding.outcome is Outcome.PASSED and ran_none(finding):
-        # Not bad: the tests may be what the plan is for.
-        return Line(name, True, RAN_NONE)
+    name, many = f"check {finding.check}", tests_told(finding)
+    if ran_none(finding):
+        return Line(name, False, RAN_NONE, "write a test and commit it")
+    counted = f"{many}, " if many else ""
     if finding.outcome is Outcome.PASSED:
-        return Line(name, True, f"green at the base, {finding.seconds:.1f} s")
+        return Line(name, True, f"green at the base, {counted}{finding.seconds:.1f} s")
     if finding.outcome is Outcome.BROKEN:
-        if python and own_python():
+        if finding.check in python and own_python():
             return Line(name, False, f"{finding.message}; {other_python()}", python_last())
-        words = f"{finding.message}; mend checks.{finding.check} in the settings"
-        return Line(name, False, words, edit(app.repository.top))
-    return Line(name, True, f"red at the base: {finding.message}")
+        remedy = str(finding.params.get("remedy", ""))
+        words = finding.message if remedy else f"{finding.message}; fix checks.{finding.check}"
+        return Line(name, False, words, remedy or edit(app.repository.top))
+    if finding.check in guards:
+        known = count(int(finding.params.get("failureCount", 0)), "known failure")
+        return Line(name, True, f"red at the base: {counted}{known}: {finding.message}")
+    return Line(name, False, f"red at the base: {finding.message}", edit(app.repository.top))

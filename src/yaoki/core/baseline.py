@@ -76,7 +76,7 @@ def _incomplete(seen: Finding) -> str:
     counted = PASSED in seen.params
     if counted and not seen.params[PASSED]:
         return f"cannot run: no test passes: {seen.message}"
-    if not counted and seen.pattern == TEST:
+    if not counted and seen.pattern == TEST and seen.items:
         return f"cannot run: it does not say which tests pass: {seen.message}"
     return ""
 

@@ -30,6 +30,12 @@ def good(finding: Finding) -> int:
     return int(finding.params.get(PASSED, ran(finding)))
 
 
+def tests_told(finding: Finding) -> str:
+    """`784 tests`, of those that passed; nothing where the check counts none."""
+    passed = finding.params.get(PASSED)
+    return count(passed, "test") if type(passed) is int else ""
+
+
 def fewer(now: Finding, base: Finding) -> Finding | None:
     """What is missing since the base; None when the same tests run, or nobody can say.
 

@@ -112,7 +112,10 @@ def _in_folder(
 
 
 def _stands(language: Language, folder: Folder) -> bool:
-    return bool(first((f"file:{mark}" for mark in language.marks), folder))
+    """A mark that begins with `./` counts at the top of the repository only."""
+    top = folder.path == "."
+    marks = (mark for mark in language.marks if top or not mark.startswith("./"))
+    return bool(first((f"file:{mark.removeprefix('./')}" for mark in marks), folder))
 
 
 def _covered(language: Language, outer: Iterable[Folder]) -> bool:

@@ -67,7 +67,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Its projects stand where one of `marks` does.
+    """Its projects are where one of `marks` is; one with `./` counts at the top only.
 
     Below a folder where one of `covers` holds there is nothing more to find: its commands reach
     everything beneath it.  `last`: looked at after all others.

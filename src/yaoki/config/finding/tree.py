@@ -87,7 +87,8 @@ def is_wanted(path: str) -> bool:
 
 def folders(tree: Tree) -> tuple[list[Folder], int]:
     """The folders that hold a mark of some language, the outer ones first; and how many more."""
-    marks = {mark for language in languages() for mark in language.marks}
+    every = {mark for language in languages() for mark in language.marks}
+    marks = {mark for mark in every if not mark.startswith("./")}
     plain = frozenset(mark for mark in marks if "*" not in mark)
     globs = tuple(marks - plain)
     found = {"."}

@@ -159,7 +159,9 @@ def _table(one: Tried) -> str:
         pairs = ", ".join(f"{name} = {_text(value)}" for name, value in found.env.items())
         lines.append(f"env = {{ {pairs} }}")
     if one.state is State.RED and one.failures:
-        lines.append('baseline = "known"   # what is red at the base is not blamed on a task')
+        lines.append(
+            'baseline = "known"   # failures that the base has do not count against a task'
+        )
     return "\n".join(lines) + "\n"
 
 

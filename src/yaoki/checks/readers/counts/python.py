@@ -37,10 +37,12 @@ def count_unittest(output: Output) -> Tally | None:
     ran: int | None = None
     for line in output.lines:
         if hit := _RAN.match(line):
+            found += [Tally(ran)] if ran is not None else []
             ran = int(hit[1])
         elif ran is not None and (hit := _ENDED.match(line)):
             found.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
             ran = None
+    found += [Tally(ran)] if ran is not None else []
     return added(found, (_dotted(hit[1], hit[2]) for hit in matches(output, _UNITTEST_LINE)))
 
 
