@@ -51,7 +51,7 @@ class DictRooms:
         return "plain"
 
     @contextmanager
-    def taken(self, key: str) -> Iterator[ProofRoom]:
+    def taken(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
         held = self.world.rooms_held
         number = next(n for n in range(100) if n not in held)
         held.add(number)

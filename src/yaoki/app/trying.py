@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.app.base_room import BaseRoom
 from yaoki.app.remedies import (
     here,
     inactive_environment,
@@ -34,9 +35,10 @@ from yaoki.workspace.git import Git, Site
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.checks import Checks
 
 # All checks and set-up commands together; what comes later is told as not tried.
+# The room of `init` and `doctor`, made anew each time.
+ROOM = "init"
 TOTAL = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
 RAN_NONE = "it ran no tests, and so it proves nothing"
@@ -98,10 +100,12 @@ def _bench(app: App, timeout: timedelta) -> Iterator[Bench]:
     commit, until = head(app), app.clock.now() + TOTAL
     checks = Checks(app.processes, timedelta(0))
     with (
-        app.workspace.aside(commit) as place,
-        tempfile.TemporaryDirectory(prefix="yaoki-base-") as logs,
+        app.rooms.taken(ROOM, fresh=True) as room,
+        tempfile.TemporaryDirectory(prefix="base-") as logs,
     ):
-        yield Bench(app, checks, commit, place, Path(logs), timeout, until)
+        room.put(commit)
+        room.seal()
+        yield Bench(app, BaseRoom(room, checks, commit), Path(logs), timeout, until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,7 @@ class Bench:
     """A checkout of the base, and what was done in it so far."""
 
     app: App
-    checks: Checks
-    commit: str
-    place: Path
+    base: BaseRoom
     logs: Path
     timeout: timedelta
     until: datetime
@@ -153,25 +155,16 @@ class Bench:
 
     def finding(self, spec: CheckSpec) -> Finding:
         """What the check says of the base, which it must leave as it is."""
-        facts = dict.fromkeys(("commit", "base", "onto"), self.commit)
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        more = {**facts, "changed": (), "scope": ()}
-        logs = self.logs / f"{len(list(self.logs.iterdir()))}"
-        found = self.checks.check(bounded, self.place, logs, facts=more, stop=lambda: False)
-        changed = self._put_back()
+        found = self.base.finding(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
+        changed = list(self.base.changed())
         if changed and found.outcome is not Outcome.BROKEN:
             return _unfit(found, spec, changed)
         return found if was_cut_off(found) else of_base(found)
 
-    def _put_back(self) -> list[str]:
-        """The tracked files that the check changed; they are as they were afterwards."""
-        repository = self.app.repository
-        git = Git(repository.common_dir)
-        at = Site(_git_dir(self.place), self.place)
-        changed = git.names("diff", "--name-only", "-z", "HEAD", "--", at=at)
-        if changed:
-            git.text("checkout", "-q", "-f", "HEAD", "--", ".", at=at)
-        return changed
+    @property
+    def place(self) -> Path:
+        return self.base.room.files
 
     def _there(self, found: Found) -> bool:
         if "/" in found.program:
@@ -196,15 +189,12 @@ class Bench:
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
+            # What the manager made is there for every check that follows.
+            self.base.room.seal()
             return "", ""
         said = plain((done.err or done.out).decode("utf-8", errors="replace")).split("\n")
         last = one_line(next((line for line in reversed(said) if line.strip()), ""), 120)
         return f"{command} failed with exit code {done.code}: {last}", command
-
-
-def _git_dir(place: Path) -> Path:
-    """A worktree's own git folder, as its `.git` file names it."""
-    return Path((place / ".git").read_text(encoding="utf-8").partition(": ")[2].strip())
 
 
 def _unfit(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:

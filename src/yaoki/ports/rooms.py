@@ -55,5 +55,7 @@ class ProofRooms(Protocol):
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
 
-    def taken(self, key: str) -> AbstractContextManager[ProofRoom]:
-        """Hold a room for this key: one that is set up already if there is one."""
+    def taken(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
+        """Hold a room for this key: one that is set up already, if there is one and nobody asks
+        for a fresh one.
+        """

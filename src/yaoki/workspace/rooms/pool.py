@@ -85,10 +85,12 @@ class GitProofRooms:
         return tuple((name, fact.st_size, fact.st_mtime_ns) for name, fact in facts)
 
     @contextmanager
-    def taken(self, key: str) -> Iterator[ProofRoom]:
+    def taken(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
         folder, held = self._held(key)
         try:
             room = self._room(folder, key)
+            if fresh:
+                room.forget()
             yield room
             room.close()
         finally:

@@ -50,6 +50,10 @@ class GitProofRoom:
         file = self._folder / KEY
         return file.read_text(encoding="ascii") if file.is_file() else ""
 
+    def forget(self) -> None:
+        """What was set up here is set up again."""
+        (self._folder / KEY).unlink(missing_ok=True)
+
     def _open(self) -> None:
         """Take over what an earlier holder left, if it was set up for the same key; else wipe.
 
