@@ -295,7 +295,7 @@ def test_what_an_agent_plants_for_the_next_session_of_a_person_is_told(
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")
 def test_a_check_that_cannot_run_is_never_the_agents_failure(place: Place) -> None:
-    checks = {"gone": {"run": ["no-such-tool-anywhere"]}}
+    checks = {"gone": {"shell": "no-such-tool-anywhere"}}
 
     code, task, entries = carried(place, {"a": [writes("a.txt")]}, {}, checks=checks)
 

@@ -61,27 +61,6 @@ def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
 # -------------------------------------------------------------- errors that are named
 
 
-@pytest.mark.spec("4.2", "0.6")
-def test_a_worktree_for_looking_fails_with_a_named_error(world: World) -> None:
-    """`init`, `doctor` and `plan` look at a commit aside; a state folder that is a file let a
-    bare NotADirectoryError through to the person.
-    """
-    world.root.parent.mkdir(parents=True, exist_ok=True)
-    world.root.write_text("not a folder\n")
-
-    with pytest.raises(GitFailed), world.workspace.aside(world.run.base):
-        pass
-
-
-@pytest.mark.spec("4.2")
-def test_an_error_of_whoever_looks_aside_stays_what_it_is(world: World) -> None:
-    """Only the errors of making and removing the worktree are the workspace's."""
-    with pytest.raises(FileNotFoundError), world.workspace.aside(world.run.base) as at:
-        (at / "no such file").read_bytes()
-
-    assert world.workspace.worktrees() == frozenset()
-
-
 def unreadable_head(world: World) -> None:
     git(world.repo, "worktree", "add", "-q", "--detach", "../side")
     head = world.repo / ".git" / "worktrees" / "side" / "HEAD"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from yaoki.core.model import DONE_WHEN, Run, Spec, State
-from yaoki.engine.standing_checks import Standing, StandingChecks
+from yaoki.engine.standing_checks import Standing, StandingChecks, is_proof
 from yaoki.ports import Row, Store, Workspace
 
 GOAL = "Prove on the run branch that everything that landed still holds."
@@ -52,10 +52,6 @@ class Proofs:
         standing: Standing = replace(open_, checks=tuple(checks.values()))
         patient = bool(run.planner or run.continuous)
         return replace(standing.spec(run, name, GOAL), patient=patient)
-
-
-def is_proof(row: Row) -> bool:
-    return row.name.startswith(DONE_WHEN)
 
 
 def _all_done(rows: list[Row]) -> bool:

@@ -5,11 +5,12 @@ Each task is proven when it lands; a later landing may break what an earlier one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from yaoki.core.baseline import KNOWN, command_key
 from yaoki.core.model import (
+    DONE_WHEN,
     CheckSpec,
     Finding,
     Outcome,
@@ -22,7 +23,7 @@ from yaoki.core.model import (
     TaskKind,
     Verdict,
 )
-from yaoki.ports import Store
+from yaoki.ports import Row, Store
 
 # A judge costs money and may change its mind; what git knows of a task is not of the head.
 REPEATABLE = frozenset({"command", "file", "python"})
@@ -58,7 +59,7 @@ class StandingChecks:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def of(self, run: Run, without: Collection[TaskId] = ()) -> Standing:
+    def of(self, run: Run, without: frozenset[TaskId] = frozenset()) -> Standing:
         """The checks of what has landed; `without` are tasks whose work is to be taken back."""
         tasks = list(self._landed(run, without))
         named = {check.name: check for task in tasks for check in _lasting(task)}
@@ -78,10 +79,17 @@ class StandingChecks:
         passed = found is not None and found.outcome is Outcome.PASSED
         return passed and check.baseline != KNOWN
 
-    def _landed(self, run: Run, without: Collection[TaskId]) -> Iterator[Task]:
-        for row in self._store.rows(run.id):
-            if row.state is State.DONE and row.landed and row.id not in without:
+    def _landed(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
+        rows = self._store.rows(run.id)
+        proofs = {row.id for row in rows if is_proof(row)}
+        for row in rows:
+            if row.state is State.DONE and row.landed and row.id not in without | proofs:
                 yield self._store.task(row.id)
+
+
+def is_proof(row: Row) -> bool:
+    """A proof of the whole run, which lands nothing of its own."""
+    return row.kind == TaskKind.CHECK and row.name.startswith(DONE_WHEN)
 
 
 def _lasting(task: Task) -> Iterator[CheckSpec]:

@@ -14,8 +14,7 @@ from yaoki.core.machine import evolve
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
 from yaoki.core.rules import sent_back
 from yaoki.engine.moments import moment
-from yaoki.engine.proofs import is_proof
-from yaoki.engine.standing_checks import Prove, StandingChecks, failing_words
+from yaoki.engine.standing_checks import Prove, StandingChecks, failing_words, is_proof
 from yaoki.errors import NotNow
 from yaoki.ports import Clock, Store, Workspace
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from uuid import uuid4
 
 from yaoki.core.change import Change
 from yaoki.core.definition import TreeView
@@ -24,7 +21,6 @@ from yaoki.ports import (
     SavedWork,
     Uncommitted,
 )
-from yaoki.system import birth
 from yaoki.workspace.archiving import Archiving
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
@@ -50,7 +46,6 @@ from yaoki.workspace.train import Train
 from yaoki.workspace.tree_view import tree_view
 from yaoki.workspace.worktrees import Worktrees
 
-LOOK = re.compile(r"look-(\d+)-[0-9a-f]{8}")
 DIFF_BYTES_MAX = 1 << 20
 PACK_EVERY = 100
 SAVED_BYTES = 64 << 20
@@ -241,35 +236,10 @@ class GitWorkspace:
         """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
         return self._preparing.rebuild(task)
 
-    @contextmanager
-    def aside(self, commit: str) -> Iterator[Path]:
-        """A worktree for looking only, gone afterwards; one that a killed process left goes now.
-
-        Making and removing it raise the workspace's errors; whatever the caller does inside
-        raises its own.
-        """
-        name = f"look-{os.getpid()}-{uuid4().hex[:8]}"
-        try:
-            yield self._add_look(name, commit)
-        finally:
-            self._drop_look(name)
-
     def tracks(self, commit: str, path: str) -> bool:
         """Is there a file or folder of this name in the commit?"""
         plain = path.removeprefix("./").rstrip("/")
         return "\n" not in plain and self._git.named(f"{commit}:{plain}")[0] is not None
-
-    @told
-    def _add_look(self, name: str, commit: str) -> Path:
-        for old in self._worktrees.ids():
-            owner = LOOK.fullmatch(old)
-            if owner and not birth(int(owner[1])):
-                self._worktrees.remove(old)
-        return self._worktrees.aside(name, commit)
-
-    @told
-    def _drop_look(self, name: str) -> None:
-        self._worktrees.remove(name)
 
     @told
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
