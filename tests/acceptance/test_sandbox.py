@@ -464,11 +464,18 @@ def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Pl
 @pytest.mark.parametrize(
     ("script", "what"),
     [
-        ("git -C {repo} add new", ["checkout/files", "checkout/index"]),
-        ("git -C {repo} checkout -q -b elsewhere", ["checkout/HEAD"]),
-        ("git -C {repo} status; cat {repo}/README; touch {repo}/untracked", []),
+        (
+            "git -C {repo} add new",
+            ["checkout/files", "checkout/index", "checkout/untracked new"],
+        ),
+        (
+            "git -C {repo} checkout -q -b elsewhere",
+            ["checkout/HEAD", "checkout/refs/heads/elsewhere (new)"],
+        ),
+        ("touch {repo}/more", ["checkout/untracked more"]),
+        ("git -C {repo} status; cat {repo}/README", []),
     ],
-    ids=["index", "head", "looking"],
+    ids=["index", "head", "untracked", "looking"],
 )
 def test_outside_the_index_and_head_are_looked_at_as_well(
     place: Place, script: str, what: list[str]

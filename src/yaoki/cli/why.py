@@ -63,6 +63,8 @@ def lines(held: Explanation) -> Iterator[str]:
     if held.proven:
         checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())
         yield f"  proven on that very commit: {line(checks)}"
+    for words in held.warnings:
+        yield f"  warning: {line(words)}"
     if held.decisions:
         yield from _decision_lines(held.decisions[0])
         yield from _before(held.decisions)

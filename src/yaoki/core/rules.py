@@ -201,7 +201,9 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
 def _disturbed(names: tuple[str, ...]) -> Note:
     """Who did it cannot be told: people work in their checkout while a run goes on."""
     what = ", ".join(name.partition("/")[2] for name in names)
-    words = f"your checkout or your own settings changed while the agent was at work: {what}"
+    refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
+    yours = f"{refs}your checkout or your own settings"
+    words = f"{yours} changed while the agent was at work: {what}"
     told = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
     return Note("CHECKOUT_CHANGED", told)
 

@@ -39,6 +39,8 @@ from yaoki.ports import (
 )
 
 CHECKOUT = "checkout/"
+BESIDE = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
+SHA_SHOWN = 12
 SHOWN = 5
 WORKTREES = "worktrees/"
 GONE = "the worktree was gone when the agent had ended"
@@ -203,12 +205,17 @@ class Working:
         mine = [name for name in names if name.startswith(CHECKOUT)]
         # An attempt that began under an older yaoki looked at no checkout.
         known = any(name.startswith(CHECKOUT) for name in before)
-        told = (_with_a_way_back(name, before.get(name, "")) for name in mine if known)
+        # Nor at refs and untracked files; there is always a ref.
+        whole = any(name.startswith(f"{CHECKOUT}refs/") for name in before)
+        mine_known = [n for n in mine if known and (whole or not n.startswith(BESIDE))]
+        told = (_with_a_way_back(name, before.get(name, "")) for name in mine_known)
         return tuple(name for name in names if name not in mine), tuple(told)
 
 
 def _with_a_way_back(name: str, before: str) -> str:
-    """A stash that went is still there, but only whoever knows its name finds it."""
+    """A stash or a commit that went is still there, but only whoever knows its name finds it."""
+    if name.startswith(f"{CHECKOUT}refs/") and not name.endswith("*"):
+        return f"{name} (was {before[:SHA_SHOWN]})" if before else f"{name} (new)"
     if name != f"{CHECKOUT}stash" or not before:
         return name
     return f"{name} (to have the old one back: git stash store {before})"

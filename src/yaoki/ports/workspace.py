@@ -249,7 +249,7 @@ class Workspace(Protocol):
         """
 
     def checkout(self) -> Mapping[str, str]:
-        """Hashes of the user's HEAD, index and tracked files; every name begins with checkout/."""
+        """Hashes of the user's HEAD, index, refs and files; every name begins with checkout/."""
 
     def worktrees(self) -> frozenset[str]:
         """The ids of the tasks that have a worktree on this machine."""

@@ -111,6 +111,7 @@ def explanation_document(held: Explanation) -> Document:
         "attempts": [_try(one) for one in held.tries],
         "proven": dict(held.proven),
         "message": held.message or None,
+        "warnings": list(held.warnings),
     }
 
 

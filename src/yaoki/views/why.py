@@ -9,10 +9,12 @@ from typing import Any
 
 from yaoki.core.model import State
 from yaoki.ports import Entry
+from yaoki.views.noticed import noticed
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import TaskView, waiting_for
 
 FAILED_SHOWN = 5
+WARNINGS_SHOWN = 10
 # What was decided, by the event that tells it.
 DECISIONS: Mapping[str, str] = {
     "RETRY_DECISION": "RETRY",
@@ -85,6 +87,8 @@ class Explanation:
     message: str = ""
     # When it was cancelled or replaced.
     ended_at: datetime | None = None
+    # What was noticed beside the work, such as refs that changed meanwhile; each once.
+    warnings: tuple[str, ...] = ()
 
 
 def explain(
@@ -107,6 +111,7 @@ def explain(
         _proof(entries, view.row.landed) if done else {},
         _last_message(entries) if escalated else "",
         end.at if end else None,
+        tuple(one.words for one in noticed(entries).listed.values())[:WARNINGS_SHOWN],
     )
 
 

@@ -285,7 +285,7 @@ SCHEMAS: Mapping[str, Schema] = {
         proven=OPEN,
         message=maybe(TEXT),
         goal=TEXT,
-        **dict.fromkeys(("checks", "agents", "scope", "waivable"), many(TEXT)),
+        **dict.fromkeys(("checks", "agents", "scope", "waivable", "warnings"), many(TEXT)),
         lineage=LINEAGE,
         worktree=maybe(TEXT),
         holder=maybe(TEXT),

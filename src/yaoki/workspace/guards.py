@@ -22,6 +22,7 @@ from yaoki.workspace.gitconfig import (
 from yaoki.workspace.replaced import replaced
 from yaoki.workspace.repository import Repository
 from yaoki.workspace.sessions import session_settings
+from yaoki.workspace.user_state import refs, untracked
 
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
 CHECKOUT = "checkout/"
@@ -143,7 +144,7 @@ def _personal(home: Path | None) -> Iterator[Path]:
 
 
 def checkout(git: Git, repository: Repository) -> dict[str, str]:
-    """HEAD, index and tracked files of the user's checkout, and their own settings, hashed short.
+    """HEAD, index, files and refs of the user's, and their own settings, hashed short.
 
     Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
     for its status: that may start the programs of filters, and would rewrite the index.
@@ -156,7 +157,15 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
         seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
     seen |= _told(git) | _reaching(git)
     hashed = {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
-    return hashed | _stash(git)
+    return hashed | _stash(git) | _beside(git, repository)
+
+
+def _beside(git: Git, repository: Repository) -> dict[str, str]:
+    """What an agent may move or write outside of its worktree without touching the checkout."""
+    index = _inode(repository.git_dir / "index")
+    tracked = _tracked(git, repository, index)
+    files = untracked(git, repository, tracked, index) if len(tracked) <= TRACKED_MAX else {}
+    return {CHECKOUT + name: held for name, held in (refs(git) | files).items()}
 
 
 def _stash(git: Git) -> dict[str, str]:
