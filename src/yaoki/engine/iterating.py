@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from yaoki.core.continuous import Commit, Iteration, Step, step
 from yaoki.core.model import Fill, Kind, Run, Source, Spec, State, Task, TaskId
-from yaoki.engine.proofs import is_proof
 from yaoki.engine.replanning import Replanning
+from yaoki.engine.standing_checks import is_proof
 from yaoki.ports import Row, Store, Workspace
 
 ITERATION = "iteration"

@@ -21,7 +21,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.planner import goal_of, mendable
-from yaoki.engine.proofs import is_proof
+from yaoki.engine.standing_checks import is_proof
 from yaoki.ports import Clock, Row, Store
 
 REPLAN = "replan"
