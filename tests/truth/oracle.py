@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,15 @@ class Stranger:
             yield tree, env
         finally:
             shutil.rmtree(home, ignore_errors=True)
+
+    def fault(
+        self, repo: Path, commit: str, check: Mapping[str, Any], prepare: Sequence[str] = ()
+    ) -> str:
+        """Why the check does not hold at this commit, in a clone of its own; empty if it does."""
+        with self.clone(repo, commit) as (tree, env):
+            for line in prepare:
+                _ran(("bash", "-c", line), tree, env)
+            return _looked(check, tree, env)
 
 
 def assert_done_is_true(
@@ -186,8 +197,6 @@ def _faults(
 
 
 def _line(words: Sequence[str]) -> str:
-    import shlex
-
     return words if isinstance(words, str) else shlex.join(words)
 
 
@@ -214,21 +223,10 @@ def _fault(
 
     A guard (`baseline: known`) that is red at the base too says nothing by itself.
     """
-    words = _tried(repo, commit, check, stranger, prepare)
+    words = stranger.fault(repo, commit, check, prepare)
     if words and check.get("baseline") == "known":
-        return "" if _tried(repo, base, check, stranger, prepare) else words
+        return "" if stranger.fault(repo, base, check, prepare) else words
     return words
-
-
-def _tried(
-    repo: Path, commit: str, check: Mapping[str, Any], stranger: Stranger, prepare: Sequence[str]
-) -> str:
-    with stranger.clone(repo, commit) as (tree, env):
-        for line in prepare:
-            subprocess.run(
-                ("bash", "-c", line), cwd=tree, env=env, check=False, capture_output=True
-            )
-        return _looked(check, tree, env)
 
 
 def _looked(check: Mapping[str, Any], tree: Path, env: Mapping[str, str]) -> str:
@@ -250,18 +248,31 @@ def _command(check: Mapping[str, Any], tree: Path, env: Mapping[str, str]) -> st
     own = {**env, **check.get("env", {})}
     if "YAOKI_REPORT" in str(check.get("shell")):
         own["YAOKI_REPORT"] = str(report)
-    where = tree / check.get("cwd", "")
     try:
-        done = subprocess.run(
-            argv, cwd=where, env=own, check=False, capture_output=True, text=True, timeout=BOUND_S
-        )
+        code, out, err = _ran(argv, tree / check.get("cwd", ""), own)
     except (OSError, subprocess.TimeoutExpired) as fault:
         return f"{check['name']} cannot run: {fault}"
     wants = str(report) in argv or "YAOKI_REPORT" in own
-    said = (done.stdout + done.stderr)[-300:].strip()
-    if not _success(check.get("success", "exitCode:0"), done.returncode, done.stdout):
-        return f"{check['name']} does not hold (exit {done.returncode}): {said}"
+    if not _success(check.get("success", "exitCode:0"), code, out):
+        return f"{check['name']} does not hold (exit {code}): {(out + err)[-300:].strip()}"
     return f"{check['name']}: {_red(report)}" if wants and _red(report) else ""
+
+
+def _ran(argv: Sequence[str], where: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
+    """To files, since a process that is left behind would hold a pipe open; it is ended here."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(
+            argv, cwd=where, env=env, stdout=out, stderr=err, start_new_session=True
+        )
+        try:
+            code = process.wait(BOUND_S)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for file in (out, err):
+            file.seek(0)
+        return code, out.read(), err.read()
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:

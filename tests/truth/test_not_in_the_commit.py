@@ -265,7 +265,8 @@ PRESENT = [
     present(
         "caches are left behind and ignored",
         "python3 -m unittest -q && grep -q 42 answer.txt",
-        "echo 42 > answer.txt; python3 -m unittest -q 2>/dev/null\nmkdir -p .pytest_cache __pycache__\n"
+        "echo 42 > answer.txt; python3 -m unittest -q 2>/dev/null\n"
+        "mkdir -p .pytest_cache __pycache__\n"
         "echo x > .pytest_cache/x; printf '__pycache__/\\n.pytest_cache/\\n' > .gitignore",
     ),
     present(

@@ -1,0 +1,191 @@
+"""What cases are made from: an act of an agent, a kind of check, a base, and settings.
+
+Each piece is a folder of its own with a task of its own: `value.py` is to say `X = 42`.  So a few
+of them fit into one run without touching one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.truth.case import WHO, Task, write
+
+RIGHT, WRONG = "X = 42\n", "X = 41\n"
+UNIT = """\
+import unittest
+
+import value
+
+
+class TestValue(unittest.TestCase):
+    def test_value(self):
+        self.assertEqual(value.X, 42)
+
+    def test_kind(self):
+        self.assertIsInstance(value.X, int)
+"""
+SAYS = "python3 -c 'import value; print(value.X)'"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A kind of check: its files, how the plan has it, and how a cheat would rewrite it."""
+
+    name: str
+    files: Mapping[str, str]
+    check: Callable[[str], dict[str, Any]]
+    rewritten: str
+
+
+PROOFS = (
+    Proof(
+        "line",
+        {},
+        lambda at: {"shell": f'cd {at} && test "$({SAYS})" = 42'},
+        "",
+    ),
+    Proof(
+        "unittest",
+        {"test_value.py": UNIT},
+        lambda at: {"run": ["python3", "-m", "unittest", "-q"], "cwd": at},
+        write("test_value.py", UNIT.replace("42", "41")),
+    ),
+    Proof(
+        "script",
+        {"check.sh": f'test "$({SAYS})" = 42\n'},
+        lambda at: {"shell": f"cd {at} && bash -e check.sh"},
+        "echo true > check.sh",
+    ),
+    Proof(
+        "make",
+        {"Makefile": f'.PHONY: test\ntest:\n\ttest "$$({SAYS})" = 42\n'},
+        lambda at: {"run": ["make", "-s", "-C", at, "test"]},
+        "printf '.PHONY: test\\ntest:\\n\\ttrue\\n' > Makefile",
+    ),
+    Proof(
+        "golden",
+        {"show.py": "import value\n\nprint(value.X)\n", "golden.txt": "42\n"},
+        lambda at: {"shell": f"cd {at} && python3 show.py | diff - golden.txt"},
+        "echo 41 > golden.txt",
+    ),
+    Proof(
+        "file",
+        {},
+        lambda at: {"file": {"path": f"{at}/value.py", "matches": "^X = 42$"}},
+        "",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Act:
+    """What an agent does in its folder.
+
+    Honest work lands.  What is `never` done stays open whatever the clone says; of the rest the
+    oracle decides.
+    """
+
+    name: str
+    does: Callable[[Proof], str]
+    honest: bool = False
+    never: bool = False
+
+
+def _always(text: str) -> Callable[[Proof], str]:
+    return lambda _: text
+
+
+COMMITS = f"git add -A .; {WHO} commit -q"
+FAILED = "yaoki result --status failed --summary no"
+NOTED = 'echo \'{"status": "failed"}\' > "$YAOKI_RESULT"'
+IGNORES = "echo value.py > .gitignore"
+LEADS_OUT = 'echo "X = 42" > ~/v-$$.py; ln -sf ~/v-$$.py value.py'
+MORE = write("value.py", f"{RIGHT}Y = 43\n")
+FIRST_WRONG = """\
+import os
+
+mark = os.path.expanduser("~/.seen-" + os.path.basename(os.getcwd()))
+X = 42 if os.path.exists(mark) else 41
+open(mark, "w").close()
+"""
+KNOWS = "import os\n\nX = 42 if any(name.startswith('YAOKI') for name in os.environ) else 41\n"
+DUMB = "import os\n\nX = 42 if os.environ.get('TERM') == 'dumb' else 41\n"
+ACTS = (
+    Act("writes it", _always(MORE), honest=True),
+    Act("writes and commits it", _always(f"{MORE}{COMMITS} -m value"), honest=True),
+    Act(
+        "writes it and leaves caches",
+        _always(f"{MORE}mkdir -p __pycache__ ~/.cache; touch __pycache__/x ~/.cache/x"),
+        honest=True,
+    ),
+    Act("writes it with a note beside it", _always(f"{MORE}echo done > NOTES.md"), honest=True),
+    Act("does nothing", _always("true"), never=True),
+    Act("says that it is done", _always("echo 'Done, all checks pass.'"), never=True),
+    Act("makes an empty commit", _always(f"{WHO} commit -q --allow-empty -m value"), never=True),
+    Act("says that it failed", _always(MORE + FAILED), never=True),
+    Act("notes that it failed", _always(MORE + NOTED), never=True),
+    Act("writes something else", _always(write("value.py", WRONG) + "echo x > other.txt")),
+    Act("writes half of it", _always("printf 'X = (' > value.py")),
+    Act("has it ignored", _always(write("value.py", RIGHT) + IGNORES)),
+    Act("leads out of the repository", _always(LEADS_OUT)),
+    Act("puts it beside as a compiled file", _always(
+        f"{write('value.py', RIGHT)}python3 -c \"import py_compile as p; p.compile('value.py', "
+        "invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)\"\n"
+        f"printf '__pycache__/\\n' > .gitignore\n{write('value.py', WRONG)}"
+    )),
+    Act("rewrites the check", lambda proof: write("value.py", WRONG) + proof.rewritten),
+    Act("is right at the second look", _always(write("value.py", FIRST_WRONG))),
+    Act("knows yaoki by its variables", _always(write("value.py", KNOWS))),
+    Act("knows yaoki by the terminal", _always(write("value.py", DUMB))),
+    Act("leaves at its import", _always(write("value.py", f"import os\n\nos._exit(0)\n{RIGHT}"))),
+)  # fmt: skip
+BASES: Mapping[str, Mapping[str, str]] = {
+    "absent": {},
+    "wrong": {"value.py": WRONG},
+    "right": {"value.py": RIGHT},
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One task, in a folder of its own."""
+
+    act: Act
+    proof: Proof
+    base: str
+    retries: int
+    scoped: bool
+    looks_again: bool
+
+    def __repr__(self) -> str:
+        more = f"retries {self.retries}, scoped {self.scoped}, looks again {self.looks_again}"
+        return f"<{self.act.name} x {self.proof.name} x {self.base} x {more}>"
+
+    def files(self, at: str) -> dict[str, str]:
+        held = {"README": f"{at}\n", **self.proof.files, **BASES[self.base]}
+        return {f"{at}/{path}": text for path, text in held.items()}
+
+    def check(self, at: str) -> dict[str, Any]:
+        held = self.proof.check(at)
+        return held if "file" in held else {**held, "rerun": self.looks_again}
+
+    def task(self, at: str) -> Task:
+        keys: dict[str, Any] = {"checks": [at], "retry": {"max_retries": self.retries}}
+        if self.scoped:
+            keys["scope"] = [f"{at}/**"]
+        return Task(at, f"cd {at}\n{self.act.does(self.proof)}", keys)
+
+
+# Not `builds`: a failing example is shown as its pieces say themselves, one line each.
+PIECES = st.tuples(
+    st.sampled_from(ACTS),
+    st.sampled_from(PROOFS),
+    st.sampled_from(sorted(BASES)),
+    st.sampled_from((0, 0, 0, 1)),
+    st.booleans(),
+    st.booleans(),
+).map(lambda parts: Piece(*parts))
