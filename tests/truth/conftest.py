@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.truth.case import Arena
+from tests.truth.arena import Arena
 
 ONE_TEST = "def test_one():\n    assert 'one'\n"
 

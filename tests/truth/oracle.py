@@ -7,49 +7,25 @@ the checks there by plain subprocesses.  Nothing of yaoki's own code has a part 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from tests.truth.claim import Claim, read_claim
+
 BOUND_S = 60
 # Of the outside world a check needs to find its programs, and nothing else.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL")
-# How a check ended that a person or the plan let go: it is no part of the proof.
-LET_GO = {"WAIVED", "SKIPPED", "FLAKY"}
-
-
-@dataclass(frozen=True)
-class Done:
-    """One task that claims to be done: the commit it landed and what was to prove it."""
-
-    name: str
-    commit: str
-    group: str
-    checks: tuple[Mapping[str, Any], ...]
-    setup: tuple[Sequence[str], ...]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a run claims: its tasks that are done and, if it is done as a whole, its head."""
-
-    branch: str
-    base: str
-    tasks: tuple[Done, ...]
-    whole: bool
-    done_when: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -106,69 +82,6 @@ def assert_done_is_true(
     stranger = Stranger(folder, path or os.environ["PATH"])
     faults = list(_faults(repo, claim, stranger, prepare, truth)) if claim else []
     assert not faults, "false DONE: " + "; ".join(faults)
-
-
-# ------------------------------------------------------------------ what is claimed
-
-
-def read_claim(repo: Path, run: str = "") -> Claim | None:
-    """None where nothing was stored."""
-    database = repo / ".yaoki" / "state.db"
-    if not database.exists():
-        return None
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as link:
-        link.row_factory = sqlite3.Row
-        wanted = ("SELECT * FROM runs WHERE id = ?", (run,))
-        newest = ("SELECT * FROM runs ORDER BY created_ms DESC, rowid DESC LIMIT 1", ())
-        row = link.execute(*(wanted if run else newest)).fetchone()
-        return _claim(link, row) if row else None
-
-
-def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> Claim:
-    known = json.loads(run["catalogue"])["checks"]
-    rows = link.execute("SELECT * FROM tasks WHERE run_id = ? ORDER BY n", (run["id"],)).fetchall()
-    events = link.execute(
-        "SELECT task_id, event, data FROM journal WHERE run_id = ? ORDER BY seq", (run["id"],)
-    ).fetchall()
-    specs = {e["task_id"]: json.loads(e["data"]) for e in events if e["event"] == "TASK_SUBMITTED"}
-    let_go = _let_go(events)
-    tasks = tuple(
-        _done(row, specs.get(row["id"], {}).get("spec", {}), known, let_go)
-        for row in rows
-        if row["state"] == "DONE" and row["landed"]
-    )
-    required = [row["state"] for row in rows if row["required"]]
-    whole = bool(rows) and all(state in ("DONE", "REPLACED") for state in required)
-    names = json.loads(run["done_when"])
-    return Claim(
-        f"yaoki/{run['id']}",
-        run["base"],
-        tasks,
-        whole and not run["paused"],
-        tuple(known[name] for name in names if ("", name) not in let_go),
-    )
-
-
-def _let_go(events: Iterable[sqlite3.Row]) -> set[tuple[str, str]]:
-    """Task and check wherever the last look at it was no proof and did not have to be."""
-    last: dict[tuple[str, str], str] = {}
-    for event in events:
-        if event["event"] == "CHECK_FINISHED":
-            data = json.loads(event["data"])
-            last[event["task_id"], data["check"]] = data["outcome"]
-    return {key for key, outcome in last.items() if outcome in LET_GO}
-
-
-def _done(
-    row: sqlite3.Row,
-    spec: Mapping[str, Any],
-    known: Mapping[str, Any],
-    let_go: set[tuple[str, str]],
-) -> Done:
-    checks = (known[name] for name in spec.get("checks", ()) if (row["id"], name) not in let_go)
-    needed = tuple(check for check in checks if check.get("required", True))
-    setup = tuple(spec.get("setup", ()))
-    return Done(row["name"], row["landed"], row["parent"], needed, setup)
 
 
 # ------------------------------------------------------------------ what is true

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, NOT_DONE, Arena, Case, settle, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, Case, write
 from tests.truth.project import ADDS, GREEN, RED, TESTS, UNIT
 
 pytestmark = pytest.mark.acceptance

@@ -7,17 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import (
-    LANDS,
-    NOT_DONE,
-    Arena,
-    Case,
-    asks,
-    replace,
-    settle,
-    shell,
-    write,
-)
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, Case, asks, replace, shell, write
 from tests.truth.project import (
     ADD,
     ADDS,

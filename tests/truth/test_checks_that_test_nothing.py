@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, NOT_DONE, REFUSED, Arena, Case, settle, shell, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, REFUSED, Case, shell, write
 from tests.truth.project import (
     ADD,
     ADDS,

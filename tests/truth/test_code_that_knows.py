@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, NOT_DONE, Arena, Case, settle, shell, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, Case, shell, write
 from tests.truth.project import ADD, ADDS, BUG, GREEN, PYTEST, RED, RED_PYTEST, TESTS
 
 pytestmark = pytest.mark.acceptance

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.truth.case import Arena, Case, Ended
+from tests.truth.arena import Arena, Ended
+from tests.truth.case import Case
 from tests.truth.oracle import Stranger
 from tests.truth.parts import PIECES, Piece
 

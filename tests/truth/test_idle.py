@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, WHO, Arena, Case, Task, asks, settle, shell, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, WHO, Case, Task, asks, shell, write
 from tests.truth.project import ADD, ADDS, GREEN, MUL, MULTIPLIES, RED, TESTS
 
 pytestmark = pytest.mark.acceptance

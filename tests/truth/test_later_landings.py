@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, NOT_DONE, Arena, Case, Task, settle, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, Case, Task, write
 from tests.truth.oracle import assert_done_is_true
 
 pytestmark = pytest.mark.acceptance

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, Arena, Case, asks, replace, settle, write
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, Case, asks, replace, write
 from tests.truth.project import ADDS, PYTEST, RED, RED_PYTEST, TESTS, UNIT
 
 pytestmark = pytest.mark.acceptance

@@ -8,18 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import (
-    LANDS,
-    NOT_DONE,
-    ONLY_IF_TRUE,
-    WHO,
-    Arena,
-    Case,
-    asks,
-    settle,
-    shell,
-    write,
-)
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, ONLY_IF_TRUE, WHO, Case, asks, shell, write
 from tests.truth.project import ADDS, GREEN, RED
 
 pytestmark = pytest.mark.acceptance

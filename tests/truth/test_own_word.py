@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, Arena, Case, Task, asks, settle
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, Case, Task, asks
 from tests.truth.project import GREEN, TESTS
 
 pytestmark = pytest.mark.acceptance

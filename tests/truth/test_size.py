@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.truth.case import LANDS, NOT_DONE, Arena, Case, asks, settle, shell
+from tests.truth.arena import Arena, settle
+from tests.truth.case import LANDS, NOT_DONE, Case, asks, shell
 from tests.truth.project import GREEN
 
 pytestmark = pytest.mark.acceptance
