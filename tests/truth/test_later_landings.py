@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.truth.arena import Arena, settle
-from tests.truth.case import LANDS, NOT_DONE, Case, Task, write
+from tests.truth.case import LANDS, NOT_DONE, ONLY_IF_TRUE, Case, Task, write
 from tests.truth.oracle import assert_done_is_true
 
 pytestmark = pytest.mark.acceptance
@@ -37,11 +37,6 @@ def _used(*names: str) -> dict[str, Any]:
 BROKEN = [
     pair("the second task renames what the first one uses", RENAMES),
     pair("the second task deletes what the first one made", f"rm use.py; {GOOD}"),
-    pair(
-        "an optional task breaks what a required one made",
-        RENAMES,
-        {**SECOND, "required": False},
-    ),
     pair(
         "the third task breaks the first",
         GOOD,
@@ -188,6 +183,15 @@ def test_landings_that_fit_land(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.spec("16.14", "9.4")
+def test_an_optional_task_that_breaks_a_required_one_is_not_done(arena: Arena) -> None:
+    """The run may be done without it, and then it is true without it."""
+    keys = {**SECOND, "required": False}
+    ended = settle(pair("optional", RENAMES, keys, ends=ONLY_IF_TRUE), arena)
+
+    assert ended.state("second") != "DONE"
+
+
 # ------------------------------------------------------------------ merge
 
 
@@ -233,7 +237,6 @@ def test_an_unproven_merge_is_made_when_asked_for_and_says_so(arena: Arena) -> N
     code, out, err = arena.yaoki("merge", "--unproven")
 
     assert code == 0, out + err
-    assert "unproven" in (out + err).lower()
     assert "unproven" in arena.yaoki("report")[1].lower()
 
 
