@@ -294,6 +294,11 @@ def test_what_weakens_the_tests_is_named(name: str) -> None:
     assert {item.where for item in found.items} <= {one.path for one in WEAKER[name]}
 
 
+@pytest.mark.spec("6.6")
+def test_a_test_file_that_cannot_be_parsed_any_more_is_judged_by_its_shape() -> None:
+    assert weakened([change("test_a.py", REAL, REAL + "def (:\n")]) is None
+
+
 @pytest.mark.spec("6.6", "16.7")
 def test_the_agent_is_given_the_file_of_a_weakened_test() -> None:
     found = weakened([change("tests/test_a.py", TWO, ONE)])

@@ -11,6 +11,7 @@ from typing import Any
 from tests.simulation.world import Process, Touches, Tree, World
 from yaoki.agents.logs import OUT
 from yaoki.core.change import Change, Claims
+from yaoki.core.definition import DefinitionReview, TreeView
 from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, Finding, Kind, Outcome
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Launch, Look, Notice, Order
@@ -118,6 +119,19 @@ class NoCriteria:
 
     def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None:
         return None
+
+    def review(
+        self,
+        checks: Sequence[CheckSpec],
+        changes: Sequence[Change],
+        base: TreeView,
+        candidate: TreeView,
+        *,
+        scope: Sequence[str],
+        allow_weaker_tests: bool,
+        goal: str = "",
+    ) -> DefinitionReview:
+        return DefinitionReview()
 
 
 def holds(tree: Tree, argv: Sequence[str]) -> bool:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaoki.core.baseline import KNOWN, command_key, of_base, unmatched, weigh
-from yaoki.core.change import Claims
+from yaoki.core.change import Change, Claims
+from yaoki.core.definition import DefinitionReview
 from yaoki.core.integrity import NAME as WEAKER
 from yaoki.core.integrity import counted, fewer
 from yaoki.core.model import (
     BUILT_IN,
     DONE_WHEN,
-    CheckSpec,
     Finding,
     Outcome,
     Run,
@@ -23,14 +22,15 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.engine.clean_room import RUNNING, Case, CleanRooms, Facts, ProofSession
+from yaoki.engine.definition import Definitions
 from yaoki.engine.hold import Hold
 from yaoki.engine.missing_files import MissingFiles
 from yaoki.engine.own_findings import aimless, built_in, unfit
 from yaoki.engine.second_look import SecondLook
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
-# Programs whose first word is the script they run.
-_READS = re.compile(r"(?:ba|da|z|k)?sh|python[\d.]*|node|ruby|perl|php|Rscript|lua|tclsh|bun")
+# No agent works on these.
+NO_AGENT = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 
 
 class Proving:
@@ -48,6 +48,7 @@ class Proving:
         """`began`: when the agent of a task's attempt was started."""
         self._workspace, self._checker, self._baselines = workspace, checker, baselines
         self._rooms, self._quality = rooms, quality
+        self._definitions = Definitions(workspace, quality)
         self._second_look = SecondLook(checker)
         self._missing_files = MissingFiles(workspace, began)
 
@@ -55,12 +56,18 @@ class Proving:
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
     ) -> tuple[Finding, ...]:
         """Everything that was found; what goes too far is not checked any further."""
-        strayed = tuple(built_in(task, candidate)) or self._criteria(task, candidate)
+        review = DefinitionReview()
+        strayed = tuple(built_in(task, candidate))
+        # The subtasks of a group were judged one by one.
+        if not strayed and candidate.changed and task.spec.kind not in NO_AGENT:
+            changes = self._workspace.changes(candidate.onto, candidate.commit)
+            review = self._definitions.review(task, candidate, changes)
+            strayed = self._criteria(task, candidate, changes, review)
         if strayed:
             given = handed(run, task)
             return tuple(self._checker.masked(finding, given) for finding in strayed)
         with self._rooms.session(run, task, home, hold) as session:
-            checked = tuple(self._checked(run, task, candidate, home, hold, session))
+            checked = tuple(self._checked(run, task, candidate, home, hold, session, review))
         return (*_let_pass(task), *checked, *self._empty_words(task, candidate, checked))
 
     def _empty_words(
@@ -78,12 +85,14 @@ class Proving:
         short = ((f, f.message.removeprefix("nothing was changed, and ")) for f in judged)
         return tuple(replace(f, message=words) for f, words in short if f.check in wanted)
 
-    def _criteria(self, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
+    def _criteria(
+        self,
+        task: Task,
+        candidate: Candidate,
+        changes: Sequence[Change],
+        review: DefinitionReview,
+    ) -> tuple[Finding, ...]:
         """The quality of the change itself, before any command is asked about it."""
-        # The subtasks of a group were judged one by one.
-        if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP} or not candidate.changed:
-            return ()
-        changes = self._workspace.changes(candidate.onto, candidate.commit)
         claims = Claims(
             files_expected=tuple(c.path for c in task.spec.checks if c.file.get("exists")),
             said=task.work.exit.said if task.work.exit else "",
@@ -92,10 +101,7 @@ class Proving:
         )
         judged = self._quality.judge(changes, claims, exists=self._tracked(task, candidate))
         found = [f for f in judged if f.check in task.spec.quality]
-        if not task.spec.allow_weaker_tests:
-            programs = [word for check in task.spec.checks for word in _programs(check)]
-            weaker = self._quality.weakened(changes, programs)
-            found += [weaker] if weaker is not None else []
+        found += self._definitions.weakened(review)
         return tuple(f for f in found if f.check not in task.waivers)
 
     def _tracked(self, task: Task, candidate: Candidate) -> Callable[[str], bool]:
@@ -117,11 +123,13 @@ class Proving:
         home: Path,
         hold: Hold,
         session: ProofSession,
+        review: DefinitionReview,
     ) -> Iterator[Finding]:
         """In order; the first failing required check stops the list."""
         if task.spec.kind is TaskKind.REPORT:
             yield self._reported(task, candidate)
         told: list[Finding] = []
+        passed: list[Case] = []
         # A judge of the run branch looks at the whole run, for a check changes nothing itself.
         old = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
         asked = any(spec.git == "pushed" for spec in task.spec.checks)
@@ -146,7 +154,11 @@ class Proving:
             if less is not None:
                 yield less
                 return
-        yield from self._aims(run, task, told, home, {**fixed, "findings": ()}, hold, session)
+            if spec.type == "command" and spec.required and finding.outcome is Outcome.PASSED:
+                passed.append(case)
+        fixed["findings"] = ()
+        yield from self._aims(run, task, told, home, fixed, hold, session)
+        yield from self._definitions.unaided(passed, review, fixed, self._known)
 
     def _weighed(self, case: Case, facts: Facts) -> Finding:
         """A failure is looked at again, and held against the base if the check is a guard."""
@@ -189,6 +201,13 @@ class Proving:
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.keep_baseline(onto, key, base)
         return base
+
+    def _known(self, case: Case, finding: Finding, facts: Facts) -> Finding:
+        """A guard's failures that the base has as well are not this task's."""
+        if case.spec.baseline != KNOWN or finding.outcome is not Outcome.FAILED:
+            return finding
+        base = self._baseline(case, facts, facts["before"])
+        return weigh(finding, base, case.task.spec.fixes)
 
     def _fewer(self, case: Case, finding: Finding, facts: Facts) -> Finding | None:
         """A green check that runs fewer tests than it did without this task; None when it does not.
@@ -256,13 +275,6 @@ def _waived(name: str) -> Finding:
 def _let_pass(task: Task) -> tuple[Finding, ...]:
     """What must hold of any change and was let pass: it belongs into the proof as well."""
     return tuple(_waived(name) for name in task.waivers if name in BUILT_IN)
-
-
-def _programs(check: CheckSpec) -> tuple[str, ...]:
-    """The scripts a check starts; the files it only looks at are the task's own business."""
-    words = check.argv or tuple(check.shell.split())
-    program = PurePosixPath(words[0]).name if words else ""
-    return words[1:2] if _READS.fullmatch(program) else words[:1]
 
 
 def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> dict[str, Any]:

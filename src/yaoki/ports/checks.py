@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from yaoki.core.change import Change, Claims
+from yaoki.core.definition import DefinitionReview, TreeView
 from yaoki.core.model import (
     CheckSpec,
     Finding,
@@ -45,3 +46,16 @@ class Quality(Protocol):
     ) -> tuple[Finding, ...]: ...
 
     def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None: ...
+
+    def review(
+        self,
+        checks: Sequence[CheckSpec],
+        changes: Sequence[Change],
+        base: TreeView,
+        candidate: TreeView,
+        *,
+        scope: Sequence[str],
+        allow_weaker_tests: bool,
+        goal: str = "",
+    ) -> DefinitionReview:
+        """What the change does to the definition of these checks."""

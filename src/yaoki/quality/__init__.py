@@ -5,8 +5,9 @@ Values in, findings out.
 
 from __future__ import annotations
 
+from yaoki.quality.definition import definition_files, review
 from yaoki.quality.integrity import weakened
 from yaoki.quality.judging import judge
 from yaoki.quality.model import Change, Claims
 
-__all__ = ["Change", "Claims", "judge", "weakened"]
+__all__ = ["Change", "Claims", "definition_files", "judge", "review", "weakened"]

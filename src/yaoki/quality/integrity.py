@@ -11,7 +11,7 @@ from yaoki.core.model import Finding, Item
 from yaoki.quality.loosening import loosened
 from yaoki.quality.model import Change
 from yaoki.quality.side import unread_words
-from yaoki.quality.suites import Skip, Suite, is_test, suite_of
+from yaoki.quality.suites import Skip, Suite, is_collected, is_test, suite_of
 
 # Hooks that gather tests, or that say how they ended.
 _HOOKS = re.compile(
@@ -29,11 +29,11 @@ def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding
     tests = [change for change in changes if is_test(change.path)]
     items = [
         *_gone(changes, tests),
-        *_emptied(tests),
-        *_skipped(tests),
-        *_hooked(tests),
+        *emptied(tests),
+        *skipped(tests),
+        *hooked(tests),
         *loosened(changes, frozenset(commands)),
-        *_unread(tests),
+        *unread(tests),
     ]
     return finding(items) if items else None
 
@@ -53,24 +53,38 @@ def _gone(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[Item]:
             yield Item(change.path, "a file of the tests was deleted", change.path)
 
 
-def _unread(tests: Sequence[Change]) -> Iterator[Item]:
+def unread(tests: Sequence[Change]) -> Iterator[Item]:
     """Tests beyond what is read of one change: whether they were weakened nobody can say."""
     if words := unread_words(tests, "changed test files"):
         yield Item("tests that nobody looked at", words)
 
 
-def _emptied(tests: Sequence[Change]) -> Iterator[Item]:
+def gone_by_shape(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[Item]:
+    """Tests that are only known by their shape: deleted, moved out of a runner's sight, or emptied
+    while they were moved."""
+    other = [c for c in changes if not c.path.endswith(".py")]
+    there = _total(_after(c).names for c in other if is_collected(c.path) or c.path[-3:] == ".rs")
+    seen = [c for c in tests if is_collected(c.path) or c.path.endswith(".rs")]
+    lost = _total(_before(c).names for c in seen) - there
+    for change in seen:
+        for name in sorted(_before(change).names - _after(change).names):
+            moved = [c for c in other if c.path != change.path and name in _after(c).hollow]
+            if lost[name] > 0 or (moved and name not in _before(change).hollow):
+                yield Item(name, "the test was deleted, or is never run", change.path)
+
+
+def emptied(tests: Sequence[Change]) -> Iterator[Item]:
     for change in tests:
         old, new = _before(change), _after(change)
         for name in sorted((new.hollow - old.hollow) & frozenset(old.names)):
             yield Item(name, "its body checks nothing any more", change.path)
         for name in sorted((old.asks & frozenset(new.names)) - new.asks - new.hollow):
-            # Who calls something new may check there.
-            if new.called[name] <= old.called[name]:
+            # A test that calls something new may check there; of a broken file nothing is known.
+            if name in new.called and new.called[name] <= old.called[name]:
                 yield Item(name, "it asserts nothing any more", change.path)
 
 
-def _skipped(tests: Sequence[Change]) -> Iterator[Item]:
+def skipped(tests: Sequence[Change]) -> Iterator[Item]:
     stood = _total(Counter(_key(skip) for skip, _ in _before(c).skips) for c in tests)
     known = _total(_before(c).names for c in tests)
     for change in tests:
@@ -90,7 +104,7 @@ def _key(skip: Skip) -> str:
     return f"{skip.owner} {skip.word} {skip.perhaps}"
 
 
-def _hooked(tests: Sequence[Change]) -> Iterator[Item]:
+def hooked(tests: Sequence[Change]) -> Iterator[Item]:
     for change in tests:
         before = change.before or ""
         for line, text in change.added:

@@ -14,9 +14,9 @@ from yaoki.quality.commented import uncommented
 from yaoki.quality.languages import GRAMMARS
 from yaoki.quality.lexer import read
 from yaoki.quality.model import Change
+from yaoki.quality.strictness import FEWER, flat, narrowing, weaker
 
 WORDS = "how the checks are made was changed"
-FEWER = "it makes the checks look at less"
 
 # Files that do nothing else; any change of one that stood there counts.
 _CONFIG = re.compile(
@@ -25,15 +25,6 @@ _CONFIG = re.compile(
     r"|\.mocharc(?:\.\w+)?|karma\.conf\.js|mypy\.ini|\.mypy\.ini|pyrightconfig\.json|ruff\.toml"
     r"|\.ruff\.toml|\.flake8|\.eslintrc(?:\.\w+)?|eslint\.config\.\w+|\.golangci\.\w+|clippy\.toml"
     r"|\.rspec|phpunit\.xml(?:\.dist)?|playwright\.config\.\w+|cypress\.config\.\w+)$"
-)
-# In a new file, or a new part of an old one, only what narrows counts.
-_NARROWS = re.compile(
-    r"--ignore\b|--ignore-glob|--deselect|--co(?:llect-only)?\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
-    r"|--exit-zero|passWithNoTests|--allow-no-tests"
-    r"|(?:^|[\s\"'=\[,])-[km][\s\"',=]|norecursedirs|\bpython_(?:files|functions|classes)\b"
-    r"|testPathIgnorePatterns|\bcollect_ignore|\bignore_errors\b|\btestNamePattern\b"
-    r"|\bextend[-_]exclude\b|follow_imports[\"']?\s?[=:]\s?[\"']?skip|[\"']ALL[\"']",
-    re.MULTILINE,
 )
 _TOOLS = (
     *("pytest", "mypy", "ruff", "coverage", "tox", "pyright", "basedpyright", "flake8"),
@@ -65,19 +56,34 @@ def loosened(changes: Iterable[Change], commands: frozenset[str]) -> Iterator[It
             yield Item(change.path, words, change.path)
 
 
+def loosening_of(change: Change) -> str:
+    """Why a change of settings makes the checks weaker; empty when it does not."""
+    return _words(change, frozenset())
+
+
+def judges(path: str) -> bool:
+    """Are these settings whose meaning is known here?"""
+    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
+    return known or _CONFIG.search(path) is not None
+
+
 def _words(change: Change, commands: frozenset[str]) -> str:
     """Why this change makes the checks weaker; empty when it does not."""
     stood = change.before is not None
     if stood and (change.path in commands or f"./{change.path}" in commands):
         return WORDS
     if _CONFIG.search(change.path):
-        return WORDS if stood else _narrowing(change.after or "")
+        if (
+            stood
+            and change.after is not None
+            and re.search(r"\.ini$|\.coveragerc$|\.flake8$", change.path)
+        ):
+            return _sections(change, _whole_ini)
+        if stood and change.after is not None and change.path.endswith(".toml"):
+            return _sections(change, _whole_toml)
+        return WORDS if stood else narrowing(change.after or "")
     judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
     return judge(change) if judge is not None else ""
-
-
-def _narrowing(text: str) -> str:
-    return FEWER if _NARROWS.search(text) else ""
 
 
 def _of_family(path: str) -> Callable[[Change], str] | None:
@@ -88,18 +94,11 @@ def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
     """Parts of a settings file, by name: one that stood may not change, a new one not narrow."""
     old, new = parse(change.before or ""), parse(change.after or "")
     for name in {**old, **new}:
-        if name in old and old[name] != new.get(name):
+        if name in old and weaker(old[name], new.get(name), name):
             return WORDS
-        if name not in old and (words := _narrowing(f"{name} = {_flat(new[name])}")):
+        if name not in old and (words := narrowing(f"{name} = {flat(new[name])}")):
             return words
     return ""
-
-
-def _flat(held: Any) -> str:
-    """Every key and value of a section on a line of its own."""
-    if isinstance(held, Mapping):
-        return "\n".join(f"{key} = {_flat(value)}" for key, value in held.items())
-    return json.dumps(held, default=str)
 
 
 def _pyproject(change: Change) -> str:
@@ -114,18 +113,28 @@ def _tools_of(text: str) -> Mapping[str, Any]:
     return {name: held[name] for name in _TOOLS if isinstance(held, dict) and name in held}
 
 
+def _whole_toml(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {"": text}
+
+
 def _setup_cfg(change: Change) -> str:
     return _sections(change, _ini_of)
 
 
 def _ini_of(text: str) -> Mapping[str, Any]:
+    return {n: held for n, held in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)}
+
+
+def _whole_ini(text: str) -> Mapping[str, Any]:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
-        return {}
-    names = [name for name in parser.sections() if any(tool in name for tool in _TOOLS)]
-    return {name: dict(parser.items(name)) for name in names}
+        return {"": text}
+    return {name: dict(parser.items(name)) for name in parser.sections()}
 
 
 def _package_json(change: Change) -> str:

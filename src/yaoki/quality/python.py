@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from yaoki.quality.balance import Problem
 
@@ -36,6 +37,7 @@ class Hollow:
     owner: str
 
 
+@lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module | None:
     """None when it cannot be parsed, whatever the reason."""
     try:

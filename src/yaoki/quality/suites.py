@@ -19,6 +19,11 @@ _TEST_FILE = re.compile(
     r"|\.(?:test|spec)\.\w+$"
     r"|(?:^|/)[A-Z]\w*(?:Tests?|Spec)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
+# By these names a runner finds a file without being told.
+_COLLECTED = re.compile(
+    r"(?:^|/)(?:test[^/]*|[^/]*_(?:test|spec|tests)|tests?)\.\w+$|\.(?:test|spec|cy|e2e)\.\w+$"
+    r"|(?:^|/)__tests__/|(?:^|/)[A-Z]\w*(?:Tests?|Spec|IT)\.(?:java|kt|cs|php|swift|scala|groovy)$"
+)
 # One way a language has of naming a test; the name is the first group that holds something.
 _TESTS = re.compile(
     r"^[ \t]{0,40}(?:async )?def (test\w{0,200})\("
@@ -75,6 +80,11 @@ class Suite:
 
 def is_test(path: str) -> bool:
     return _TEST_FILE.search(path) is not None or path.endswith((".rs", "conftest.py"))
+
+
+def is_collected(path: str) -> bool:
+    """Would a runner find tests in it by its name alone?"""
+    return _COLLECTED.search(path) is not None
 
 
 @lru_cache(maxsize=512)

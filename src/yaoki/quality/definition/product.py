@@ -1,0 +1,63 @@
+"""The program under test: what a check runs or reads, and what the task may change all the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from yaoki.core.scope import covered
+from yaoki.quality.definition import scripts
+from yaoki.quality.definition.files import Files
+from yaoki.quality.definition.reached import Reach, Role
+from yaoki.quality.definition.roles import is_data, names_a_verdict
+from yaoki.quality.suites import is_test
+
+FILES_MAX = 2_000
+_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Asked with the base's tree: what the candidate says of itself proves nothing."""
+
+    base: Files
+    reach: Reach
+    scope: tuple[str, ...]
+    goal: str
+
+    def holds(self, path: str, text: str) -> bool:
+        """Is it the work itself, which a check only runs?"""
+        if names_a_verdict(path):
+            return False
+        if self.named(path, literally=True) or self._imported(path):
+            return True
+        if scripts.holds_verdict(path, text):
+            return False
+        return self.reach.roles.get(path) is Role.PROGRAM or self.named(path)
+
+    def named(self, path: str, *, literally: bool = False) -> bool:
+        """Does the scope cover it, or the goal name it?"""
+        inside = path in self.scope if literally else bool(self.scope) and covered(path, self.scope)
+        name = re.escape(path.rsplit("/", 1)[-1])
+        return inside or re.search(rf"(?<![\w.]){name}(?![\w/])", self.goal) is not None
+
+    def _imported(self, path: str) -> bool:
+        """Do tests import it?  Then it is the program that they test."""
+        stem = re.escape(path.rsplit("/", 1)[-1].partition(".")[0])
+        asks = re.compile(
+            rf"^\s*(?:from\s+[\w.]*\b{stem}\s+import|import\s+[\w.]*\b{stem}\b)"
+            rf"|(?:require\(|from\s)\s*['\"][^'\"\n]*\b{stem}(?:\.\w+)?['\"]",
+            re.MULTILINE,
+        )
+        tests = [one for one in sorted(self.base.paths) if is_test(one) and not is_data(one)]
+        return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
+
+    def reads(self, path: str) -> bool:
+        """Does the program itself name this file of data?"""
+        name = path.rsplit("/", 1)[-1]
+        code = [
+            one
+            for one in sorted(self.base.paths)
+            if _CODE.search(one) and not is_test(one) and one not in self.reach.roles
+        ]
+        return any(name in self.base.text(one) for one in code[:FILES_MAX])

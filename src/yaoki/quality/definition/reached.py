@@ -1,0 +1,35 @@
+"""What the commands of the checks reach: each file with its role, and what recipes run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Role(Enum):
+    """How a file serves a check.  A `PROGRAM`'s output is judged by something else."""
+
+    SCRIPT = "script"
+    PROGRAM = "program"
+    RECIPE = "recipe"
+    SETTINGS = "settings"
+    TEST = "test"
+    SUPPORT = "support"
+    DATA = "data"
+    DECLARED = "declared"
+
+
+@dataclass(slots=True)
+class Reach:
+    """`meanings` of recipes: what each goal runs, by file.  `started`: run by being executable.
+
+    `searched`: folders that the check puts on its search path for modules.
+    """
+
+    roles: dict[str, Role] = field(default_factory=dict)
+    meanings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    participants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    started: set[str] = field(default_factory=set)
+    searched: set[str] = field(default_factory=set)
+    commands: list[str] = field(default_factory=list)
+    tools: set[str] = field(default_factory=set)

@@ -1,0 +1,103 @@
+"""One setting before and after: does it look at less, or let pass what it did not?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+FEWER = "it makes the checks look at less"
+
+# In a new file, or a new part of an old one, only what narrows counts.
+_NARROWS = re.compile(
+    r"--ignore\b|--ignore-glob|--deselect|--co(?:llect-only)?\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
+    r"|--exit-zero|passWithNoTests|--allow-no-tests"
+    r"|(?:^|[\s\"'=\[,])-[km][\s\"',=]|norecursedirs|\bpython_(?:files|functions|classes)\b"
+    r"|testPathIgnorePatterns|\bcollect_ignore|\bignore_errors\b|\btestNamePattern\b"
+    r"|\bextend[-_]exclude\b|follow_imports[\"']?\s?[=:]\s?[\"']?skip|[\"']ALL[\"']"
+    r"|(?:^|[\s\"'=\[,])-p[\s\"',=]{0,5}(?!no:)[A-Za-z_]|--(?:lf|last-failed|sw|stepwise|ff)\b"
+    r"|--(?:rootdir|confcutdir|noconftest|override-ini|continue-on-collection-errors|reruns)\b"
+    r"|(?:^|[\s\"'=\[,])-[oc][\s\"',=]|^\s*plugins\s?[=:]|\bxfail_strict\s?=\s?[\"']?[Ff]alse",
+    re.MULTILINE,
+)
+# Settings that say nothing about which tests count and how they end.
+_NEUTRAL = frozenset(
+    {"markers", "minversion", "console_output_style", "description", "passenv", "deps", "extras"}
+    | {"junit_family", "junit_suite_name", "cache_dir", "basepython", "show_missing", "precision"}
+    | {
+        "title",
+        "directory",
+        "envlist",
+        "env_list",
+        "requires",
+        "dependency_groups",
+        "verbosity_assertions",
+    }
+)
+_NEUTRAL_START = ("log_", "faulthandler_", "tmp_path_", "junit_")
+# Lists that look at more when they grow, and switches that look at more when they are on.
+_MORE = frozenset(
+    {"select", "extend-select", "extend_select", "enable", "testpaths", "files", "packages"}
+)
+_STRICTER = re.compile(
+    r"^(?:strict\w*|warn_\w+|disallow_\w+|check_untyped_defs|no_implicit_\w+|fail_under)$"
+)
+# New keys of a known section that are judged by what they narrow, like a new section.
+_OPEN = frozenset(
+    {
+        "addopts",
+        "pythonpath",
+        "testpaths",
+        "asyncio_mode",
+        "filterwarnings",
+        "required_plugins",
+        "timeout",
+    }
+    | {
+        "asyncio_default_fixture_loop_scope",
+        "django_settings_module",
+        "env",
+        "line-length",
+        "target-version",
+    }
+)
+
+
+def narrowing(text: str) -> str:
+    return FEWER if _NARROWS.search(text) else ""
+
+
+def weaker(old: Any, new: Any, key: str) -> bool:
+    """May this setting, as it is now, let something pass that it did not?"""
+    if old == new or key in _NEUTRAL or key.startswith(_NEUTRAL_START):
+        return False
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return any(weaker(old.get(one), new.get(one), one) for one in {**old, **new})
+    if old is None and key in _OPEN:
+        return bool(narrowing(f"{key} = {flat(new)}"))
+    if key in _MORE and new is not None:
+        return not _listing(old) <= _listing(new)
+    return not (_STRICTER.match(key) and _strength(new) > _strength(old))
+
+
+def _listing(value: Any) -> frozenset[str]:
+    held = re.split(r"[\s,]+", value) if isinstance(value, str) else value
+    return frozenset(map(str, held)) - {""} if isinstance(held, list | tuple) else frozenset()
+
+
+def _strength(value: Any) -> float:
+    """True, on and larger numbers are stricter; what is not set is not strict."""
+    words = {"true": 1.0, "yes": 1.0, "on": 1.0, "false": 0.0, "no": 0.0, "off": 0.0, "none": 0.0}
+    text = str(value).strip().lower()
+    try:
+        return words[text] if text in words else float(text)
+    except ValueError:
+        return -1.0
+
+
+def flat(held: Any) -> str:
+    """Every key and value of a section on a line of its own."""
+    if isinstance(held, Mapping):
+        return "\n".join(f"{key} = {flat(value)}" for key, value in held.items())
+    return json.dumps(held, default=str)

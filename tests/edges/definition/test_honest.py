@@ -1,0 +1,19 @@
+"""Honest work lands, though it touches what defines the checks (16.7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.edges.definition.cases import Case, reviewed
+from tests.edges.definition.honest import HONEST
+from yaoki.core.definition import DefinitionReview
+
+pytestmark = pytest.mark.spec("16.7")
+
+
+@pytest.mark.parametrize("case", HONEST.values(), ids=HONEST)
+def test_honest_work_is_no_weakening(case: Case) -> None:
+    found = reviewed(case)
+
+    assert found.weakened == ()
+    assert case.unsure or found == DefinitionReview()
