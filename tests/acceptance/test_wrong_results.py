@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import SETTINGS, Place
 
 
 def shell(words: str) -> dict[str, Any]:
@@ -405,3 +405,210 @@ def test_the_word_git_in_a_message_makes_no_git_error_of_an_iteration(place: Pla
     assert done.code == 4, done.out + done.err
     told = [e["data"] for e in place.events() if e["event"] == "ITERATION_FINISHED"]
     assert [data["commit"] for data in told] == ["nothing to commit"]
+
+
+# ------------------------------------------------------------------ counts and words
+
+
+def always_failing(**more: Any) -> dict[str, Any]:
+    """One task that leaves something else each time and never passes."""
+    plan = a_task_of("date +%N > no.txt", **more)
+    return plan | {"checks": {"never": {"shell": "test -f never.txt"}}}
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.1", "5.2")
+def test_failure_types_are_as_many_as_failed_attempts_in_their_order(place: Place) -> None:
+    """Held for its re-run and then asked about, a failure is counted once."""
+    place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
+
+    (asked,) = of(place, "t", "ESCALATE_DECISION")
+    assert asked["failure_summary"]["total_attempts"] == 2
+    assert asked["failure_summary"]["failure_types"] == ["QUALITY_FAILURE"] * 2
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.2", "10.1")
+def test_a_replacement_counts_its_own_attempts_alone(place: Place) -> None:
+    place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
+
+    added = place.yaoki("plan", "add-retry-task", "--retry-of", "t")
+    place.yaoki("resume", "--quiet")
+
+    assert added.code == 0, added.out + added.err
+    (asked,) = of(place, "t-r2", "ESCALATE_DECISION")
+    assert asked["failure_summary"]["total_attempts"] == 2
+    assert asked["failure_summary"]["failure_types"] == ["QUALITY_FAILURE"] * 2
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.4", "7.5")
+def test_a_waived_check_is_not_called_cured(place: Place) -> None:
+    place.yaoki("run", place.plan(always_failing(retry={"max_retries": 1})), "--quiet")
+    place.yaoki("answer", "t", "waive", "--check", "never")
+
+    done = place.yaoki("resume", "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    (told,) = of(place, "t", "RETRY_SUCCESS")
+    assert (told["cured"], told["waived"]) == ("", "never")
+    assert (told["retry_count"], told["total_attempts"]) == (2, 2)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("7.4", "7.2")
+def test_the_prompt_after_a_timeout_names_the_limit_and_the_time_used(place: Place) -> None:
+    busy = "while test $YAOKI_ATTEMPT = 1; do echo busy; sleep 0.1; done"
+    plan = a_task_of(f"{busy}; echo ok > notes.txt", timeout="4s", hang="3s")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    told = place.prompt(place.task("t"), 2)
+    assert "Time limit: 4 s" in told
+    assert "Time used: " in told
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.3", "8.4")
+def test_a_re_run_is_reported_as_a_retry(place: Place) -> None:
+    """It fails alone, and its one re-run passes on what another task landed meanwhile."""
+    plan = {
+        "goal": "x",
+        "agents": {
+            "slow": shell("sleep 1; echo 1 > first.txt"),
+            "m": shell("date +%N > mine.txt"),
+        },
+        "checks": {"first": {"shell": "test -f first.txt"}},
+        "tasks": [
+            {"id": "a", "goal": "x", "agent": "slow", "checks": ["first"]},
+            {"id": "t", "goal": "x", "agent": "m", "checks": ["first"]}
+            | {"retry": {"cause_specific": {"QUALITY_FAILURE": {"max_retries": 0}}}},
+        ],
+    }
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    report = place.yaoki("report", "--json").document
+    assert (report["numbers"]["retries"], report["not_retried"]) == (1, [])
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.1", "2.3")
+def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
+    answer = {"tasks": [{"id": "g", "goal": "x", "checks": ["good"]}], "reason": "one is enough"}
+    plan = planned(
+        place,
+        answer,
+        checks={"good": {"shell": "test -f good.txt"}},
+        phases=[{"id": "build", "deferred": True, "goal": "build it"}],
+    )
+    del plan["agents"]["bad"]
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "1 of 1 task landed on " in done.out
+    assert "; 1 plan made" in done.out
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("6.7", "9.3")
+@pytest.mark.parametrize("word", ["replan", "impossible"])
+@pytest.mark.parametrize("planner", [True, False])
+def test_a_judge_that_asks_for_another_plan_ends_the_tries(
+    place: Place, word: str, planner: bool
+) -> None:
+    judged = {"pass": False, "reason": "the task is wrong", "missing": ["x"], "next": word}
+    file = place.folder / "judged.json"
+    file.write_text(json.dumps(judged))
+    plan = planned(
+        place,
+        {"tasks": [], "impossible": "it is not possible", "reason": "no"},
+        checks={"review": {"judge": {"agent": "critic", "ask": "It is good."}}},
+        tasks=[{"id": "t", "goal": "x", "checks": ["review"]}],
+    )
+    del plan["agents"]["bad"]
+    plan["agents"]["critic"] = shell(f"cat {file}")
+    if not planner:
+        del plan["planner"], plan["agents"]["thinker"]
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert agents_of(place, "t") == ["good"], "no further try"
+    assert (place.folder / "asked").exists() == planner
+    assert "the task is wrong" in place.task("t")["question"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("5.7", "9.3")
+def test_the_planner_hears_of_a_failure_that_is_not_safe_to_retry(place: Place) -> None:
+    unsafe = f"{sys.executable} -m yaoki result --status failed --summary half --no-retry-safe"
+    plan = planned(
+        place,
+        {"tasks": [], "impossible": "it is not possible", "reason": "no"},
+        checks={"good": {"shell": "test -f good.txt"}},
+        tasks=[{"id": "t", "goal": "x", "agent": "bad"}],
+    )
+    plan["agents"]["bad"] = shell(unsafe)
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert agents_of(place, "t") == ["bad"]
+    assert (place.folder / "asked").exists()
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.3", "15")
+def test_a_message_length_over_the_limit_is_refused(place: Place) -> None:
+    place.settings(f"{SETTINGS}\n[escalate]\nmax_message_length = 501\n")
+
+    refused = place.yaoki("validate", place.plan(a_task_of(NOTES)))
+
+    assert refused.code == 2
+    assert "max_message_length" in refused.err
+    assert "500" in refused.err
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("10.1")
+def test_lines_of_a_subtask_name_it(place: Place) -> None:
+    place.yaoki("run", place.plan(a_group({"required": False})), "--quiet")
+
+    for name, subtask in (("g1", place.task("g1")["id"]), ("grp", None)):
+        assert {entry["subtask"] for entry in place.events(name)} == {subtask}, name
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("4.1", "15")
+def test_a_list_of_retryable_failures_does_not_switch_off_interruptions(place: Place) -> None:
+    """The list of the first document knows five kinds; a crash is none of them."""
+    kinds = '["INCOMPLETE", "QUALITY_FAILURE", "TIMEOUT", "TRANSIENT_ERROR", "RATE_LIMIT"]'
+    place.settings(f"[retry]\nretryable_failures = {kinds}\n{SETTINGS}")
+    dies = "test $YAOKI_ATTEMPT = 1 && kill -9 $PPID; sleep 0.1; echo ok > notes.txt"
+
+    done = place.yaoki("run", place.plan(a_task_of(dies)), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert place.task("t")["attempt"] == 2
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("5.6", "2.1")
+def test_a_task_may_say_which_failures_are_retried_and_with_which_words(place: Place) -> None:
+    hint = {"QUALITY_FAILURE": {"modification_hint": "Look at never.txt.", "max_retries": 1}}
+    plan = always_failing(retry={"cause_specific": hint})
+    only = always_failing(retry={"retryable_failures": ["TIMEOUT"]})
+    wrong = always_failing(retry={"retryable_failures": ["FATAL_ERROR"]})
+
+    place.yaoki("run", place.plan(plan), "--quiet")
+    hinted = place.prompt(place.task("t"), 2)
+    place.yaoki("run", place.plan(only), "--quiet")
+    refused = place.yaoki("validate", place.plan(wrong))
+
+    assert "Look at never.txt." in hinted
+    assert place.task("t")["attempt"] == 1
+    assert (refused.code, "FATAL_ERROR is never retried" in refused.err) == (2, True)

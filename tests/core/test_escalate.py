@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, a_failure, a_policy, a_spec, an_active_task
-from yaoki.core.classify import fatal
+from yaoki.core.classify import FATAL, fatal
 from yaoki.core.escalate import EscalationReport, clip, first_line, hint, report
+from yaoki.core.events import EscalateDecided
+from yaoki.core.failing import Moment, failing
 from yaoki.core.model import AgentExit, Choice, Counts, Failure, Kind, Reason, Stage, Task, Work
 from yaoki.core.retry import decide_retry
 
@@ -23,7 +25,7 @@ TYPES = {
 
 
 def told(task: Task, failure: Failure, blocked: Reason) -> EscalationReport:
-    return report(task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW)
+    return report(task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW, task.kinds)
 
 
 def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/login") -> Task:
@@ -33,6 +35,7 @@ def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/
         attempt=4,
         work=Work(head="head", worktree=worktree),
         counts=Counts(failures={"QUALITY_FAILURE": 3}),
+        kinds=("TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"),
     )
 
 
@@ -123,7 +126,7 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 
     assert said.summary == {
         "total_attempts": 4,
-        "failure_types": ["QUALITY_FAILURE"] * 4,
+        "failure_types": ["TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"],
         "last_failure": {
             "type": "QUALITY_FAILURE",
             "message": "no",
@@ -134,11 +137,13 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 
 @pytest.mark.spec("10.3", "4.8")
 def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
-    said = told(
-        a_stuck_task(), a_failure(Kind.TRANSIENT_ERROR, ours=True), Reason.SYSTEM_ERROR_TRANSIENT
-    )
+    """Of a kind that is never retried, so that it is asked about at once."""
+    fault = fatal("PERMISSION_DENIED", "no", ours=True)
 
-    assert said.summary["failure_types"] == ["QUALITY_FAILURE"] * 3
+    asked, _ = failing(a_stuck_task(), fault, Moment(NOW, 0.5))
+
+    assert isinstance(asked, EscalateDecided)
+    assert asked.failure_summary["failure_types"] == ["TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"]
 
 
 @pytest.mark.spec("4.7", "10.3")
@@ -149,6 +154,16 @@ def test_a_fatal_error_recommends_its_cure_first() -> None:
 
     assert said.actions[0] == "check the agent's key or log in again"
     assert said.actions[0] in said.message
+
+
+@pytest.mark.spec("4.7", "10.3")
+@pytest.mark.parametrize("code", FATAL)
+def test_every_recommended_action_of_a_fatal_error_is_shown(code: str) -> None:
+    said = told(a_stuck_task(), fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
+
+    assert said.actions[: len(FATAL[code].actions)] == FATAL[code].actions
+    assert all(action in said.message for action in FATAL[code].actions)
+    assert f"yaoki answer {a_stuck_task().id} retry" in said.message
 
 
 # ------------------------------------------------------------------ choices

@@ -111,7 +111,7 @@ def test_a_second_attempt_says_what_it_mends() -> None:
         attempt=1,
         failure=failure,
         feedback=failure,
-        counts=Counts(failures={"QUALITY_FAILURE": 1}),
+        kinds=("QUALITY_FAILURE",),
     )
 
     _, note = concluded(task, PREPARED)
@@ -358,7 +358,7 @@ def test_a_landing_after_failures_is_a_cure() -> None:
         Stage.LAND,
         attempt=2,
         feedback=failure,
-        counts=Counts(failures={"QUALITY_FAILURE": 1}),
+        kinds=("QUALITY_FAILURE",),
     )
 
     _, note = concluded(task, LandedOn("c0ffee"))
@@ -370,6 +370,7 @@ def test_a_landing_after_failures_is_a_cure() -> None:
             "total_attempts": 2,
             "final_status": "PASS",
             "cured": "test-failed",
+            "waived": "",
         },
     )
 
@@ -550,13 +551,14 @@ def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
 def test_an_escalation_is_told_with_words_for_a_person() -> None:
     spec = a_spec(policy=a_policy(reruns_max=0))
     spent = Counts(failures={"QUALITY_FAILURE": 3})
-    task = an_active_task(Stage.VERIFY, spec=spec, counts=spent)
+    before = ("TIMEOUT", "QUALITY_FAILURE", "QUALITY_FAILURE")
+    task = an_active_task(Stage.VERIFY, spec=spec, counts=spent, kinds=before)
 
     events = concluded(task, FAILED)
 
     asked, told = events[-2:]
     assert isinstance(asked, EscalateDecided)
-    assert asked.failure_summary["failure_types"] == ["QUALITY_FAILURE"] * 4
+    assert asked.failure_summary["failure_types"] == [*before, "QUALITY_FAILURE"]
     assert asked.failure_summary["last_failure"]["timestamp"] == NOW.isoformat()
     assert isinstance(told, Note)
     assert told.name == "ESCALATE_EXECUTED"

@@ -132,7 +132,8 @@ def test_the_keys_of_the_source_document_are_read(tmp_path: Path) -> None:
 
     settings = loaded.settings
     rules = settings.policy.rules
-    assert set(rules) == {Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.RATE_LIMIT}
+    listed = {Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.RATE_LIMIT}
+    assert set(rules) == {*listed, Kind.CONFLICT, Kind.LOST}, "no list switches these two off"
     assert rules[Kind.INCOMPLETE].retries_max == 2
     assert rules[Kind.INCOMPLETE].backoff.type == "linear"
     assert rules[Kind.INCOMPLETE].backoff.initial == timedelta(milliseconds=500)
@@ -359,9 +360,10 @@ def test_every_defect_is_said_at_once(tmp_path: Path) -> None:
         ("agent = []", "agent: must be a text or a list of texts, and not empty"),
         ("[retry]\nretryable_failures = ['FATAL_ERROR']", "FATAL_ERROR is never retried"),
         (
-            "[retry]\nretryable_failures = ['TIMEOUT']\n[retry.cause_specific.LOST]",
-            "retry.cause_specific.LOST: nothing uses it: LOST is not among retryable_failures",
+            "[retry]\nretryable_failures = ['TIMEOUT']\n[retry.cause_specific.RATE_LIMIT]",
+            "cause_specific.RATE_LIMIT: nothing uses it: RATE_LIMIT is not among retryable",
         ),
+        ("[escalate]\nmax_message_length = 501", "escalate.max_message_length"),
         (
             "[retry.default_backoff]\ninitial_delay_ms = 60000",
             "initial_delay_ms 60000 is over max_delay_ms 30000",

@@ -58,8 +58,9 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("retry_count", "previous_failure_type", "modification_hint"),
     ),
     "RETRY_SUCCESS": (
-        "It landed after falls; `cured` is the pattern that was mended last.",
-        ("retry_count", "total_attempts", "final_status", "cured"),
+        "It landed after failures; `cured` is the pattern that was fixed last, `waived` the check "
+        "that a person waived instead.",
+        ("retry_count", "total_attempts", "final_status", "cured", "waived"),
     ),
     "RECOVERY_COMPLETE": (
         "The group landed after a recovery; `left_out_subtasks` failed and are not in it.",

@@ -74,7 +74,7 @@ def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
 @pytest.mark.spec("12.5")
 def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
     asked = {
-        report(task, failure, Reason.MAX_RETRIES, decision, NOW).question.text
+        report(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
         for task, failure, decision in decisions()
         if failure.kind is not Kind.ESCALATE_REQUIRED
     }

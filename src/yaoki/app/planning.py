@@ -88,8 +88,7 @@ class PlanReading:
         if row.state.final:
             return Standing(row.id, row.n, row.name, False)
         task = self._store.task(row.id)
-        replans = task.counts.replans
-        may = mendable(row.state, row.reason, row.kind, replans)
+        replans, may = task.counts.replans, mendable(task)
         words = task.failure.message if task.failure else ""
         return Standing(row.id, row.n, row.name, may, replans, task.spec, words)
 

@@ -198,7 +198,11 @@ def _judged(case: Case, ran: Ran, answer: Answer, defects: list[str]) -> Finding
     whole = reason if len(reason) > MESSAGE_CHARS_MAX else ""
     seen = {**seen, "items": items, "output": whole}
     if answer.next == "impossible":
-        return _for_a_person(failed(spec, f"the judge calls it impossible: {reason}", **seen))
+        words = f"the judge calls it impossible: {reason}"
+        return replace(_for_a_person(failed(spec, words, **seen)), replan=True)
+    if answer.next == "replan":
+        words = f"the judge says that the task itself is wrong: {reason}"
+        return replace(_for_a_person(failed(spec, words, "judge-failed", **seen)), replan=True)
     return failed(spec, reason, "judge-failed", **seen)
 
 

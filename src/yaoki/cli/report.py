@@ -23,7 +23,7 @@ from yaoki.cli.render import (
     say,
 )
 from yaoki.core.counting import count
-from yaoki.core.model import Choice, State, TaskKind
+from yaoki.core.model import Choice, State
 from yaoki.core.status import Status
 from yaoki.errors import NotNow, RowIllegal
 from yaoki.ports import Row
@@ -170,13 +170,15 @@ def _landed(app: App, view: RunView) -> None:
 
     unchanged = unchanged_in(app, view.run)
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
-    done, tasks = view.landed, len(view.planned)
-    made = [task for task in done if task.row.kind != TaskKind.PLAN]
+    done, tasks, made = view.landed, len(view.planned), view.works_landed
     if done and not made:
         # A plan is an answer: it is kept in the store, and nothing of it stands on the branch.
         prose(f"  {len(done)} of {count(tasks, 'task')} done; nothing landed on {view.run.branch}")
         return
-    prose(f"  {len(done)} of {count(tasks, 'task')} landed on {view.run.branch}")
+    plans = len(done) - len(made)
+    planned = f"; {count(plans, 'plan')} made" if plans else ""
+    tasks = len(view.works)
+    prose(f"  {len(made)} of {count(tasks, 'task')} landed on {view.run.branch}{planned}")
     rows = [
         (
             *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),

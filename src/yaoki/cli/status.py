@@ -112,4 +112,4 @@ def _list(app: App, *, as_json: bool) -> int:
 
 
 def _counted(view: RunView) -> str:
-    return f"{len(view.landed)}/{len(view.planned)} landed"
+    return f"{len(view.works_landed)}/{len(view.works)} landed"

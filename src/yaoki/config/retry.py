@@ -10,7 +10,7 @@ from yaoki.core.keys import MILLISECONDS_MAX, RETRIES_MAX, key
 from yaoki.core.model import Backoff, Kind
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.override import backoff_defect, backoff_over, retries_defect
-from yaoki.core.settings import BACKOFF_TYPES, RETRYABLE, Cause, Retry
+from yaoki.core.settings import BACKOFF_TYPES, RETRYABLE, Cause, Retry, retryable
 
 ALSO = ("default_backoff", "retryable_failures", "cause_specific")
 RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
@@ -77,9 +77,9 @@ def _backoff(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Backoff:
 def _kinds(raw: Any, dotted: str, notes: Notes) -> tuple[Kind, ...]:
     if raw == []:
         notes.given.add(dotted)
-        return ()
+        return retryable(())
     found = [_kind(word, dotted, notes) for word in notes.words(raw, dotted)]
-    return tuple(dict.fromkeys(kind for kind in found if kind is not None))
+    return retryable(kind for kind in found if kind is not None)
 
 
 def _kind(word: str, dotted: str, notes: Notes) -> Kind | None:

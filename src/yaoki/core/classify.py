@@ -162,7 +162,11 @@ def before_verify(exit_: AgentExit) -> Failure | None:
         words = f"the agent reported retry_safe: false: {_said(exit_)}"
         failure = failed(Kind.ESCALATE_REQUIRED, words)
         return Failure(
-            failure.kind, failure.message, fingerprint=failure.fingerprint, retry_safe=False
+            failure.kind,
+            failure.message,
+            fingerprint=failure.fingerprint,
+            retry_safe=False,
+            replan=True,
         )
     return None
 
@@ -289,6 +293,7 @@ def _together(verdict: Verdict) -> Finding | None:
         message="; ".join(finding.message for finding in stopped),
         items=tuple(item for finding in stopped for item in finding.items),
         params=params,
+        replan=any(finding.replan for finding in stopped),
     )
 
 
@@ -301,7 +306,7 @@ def of_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
         return failed(Kind.QUALITY_FAILURE, f"nothing was proven: {_no_proof(verdict)}")
     if finding.outcome is Outcome.BROKEN:
         return _of_broken(finding)
-    if exit_ is None or finding.on_failure is OnFailure.ABORT:
+    if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
         # A check that ends the tries does so however the agent ended.
         return _of_finding(finding)
     known = of_exit(exit_)
@@ -348,8 +353,8 @@ def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:
 
 def _of_finding(finding: Finding) -> Failure:
     kind = Kind.INCOMPLETE if finding.pattern in UNFINISHED else Kind.QUALITY_FAILURE
-    if finding.on_failure is OnFailure.ABORT:
-        # The plan says that no further try may follow this check's failure.
+    if finding.on_failure is OnFailure.ABORT or finding.replan:
+        # The plan, or a judge, says that no further try may follow this check's failure.
         kind = Kind.ESCALATE_REQUIRED
     failure = failed(
         kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items
@@ -363,4 +368,5 @@ def _of_finding(finding: Finding) -> Failure:
         params=finding.params,
         output=finding.output[-OUTPUT_KEPT:],
         fingerprint=failure.fingerprint,
+        replan=finding.replan,
     )

@@ -98,8 +98,14 @@ def _cut(text: str, most: int) -> str:
 
 
 def report(
-    task: Task, failure: Failure, blocked: Reason, decision: Decision, now: datetime
+    task: Task,
+    failure: Failure,
+    blocked: Reason,
+    decision: Decision,
+    now: datetime,
+    kinds: tuple[str, ...],
 ) -> EscalationReport:
+    """`kinds` are the failures of the task so far, this one included, in their order."""
     type_ = _TYPE[blocked]
     actions = _actions(task, failure)
     issue = _issue(task, failure, decision)
@@ -107,20 +113,17 @@ def report(
     return EscalationReport(
         type_,
         decision.reasoning,
-        _summary(task, failure, now),
+        _summary(task, failure, now, kinds),
         words,
         actions,
         Question(_ask(task, failure, issue), _choices(task, failure)),
     )
 
 
-def _summary(task: Task, failure: Failure, now: datetime) -> dict[str, Any]:
-    kinds = [kind for kind, n in task.counts.failures.items() for _ in range(n)]
-    if not failure.ours:
-        kinds.append(failure.kind.value)
+def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]) -> dict[str, Any]:
     return {
         "total_attempts": task.attempt,
-        "failure_types": kinds,
+        "failure_types": list(kinds),
         "last_failure": {
             "type": failure.kind.value,
             "message": first_line(failure.message, 300),
@@ -169,7 +172,7 @@ def waivable_names(task: Task) -> frozenset[str]:
 
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
-    first = FATAL[failure.code].actions[:1] if failure.code in FATAL else ()
+    first = FATAL[failure.code].actions if failure.code in FATAL else ()
     words = ' "words for the agent"' if task.spec.kind not in MERE else ""
     found = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):

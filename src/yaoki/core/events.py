@@ -173,6 +173,7 @@ class RetryDecided:
     same_failures: int = 0
     alike_failures: int = 0
     tree: str = ""
+    kinds: tuple[str, ...] = ()
     decision: str = "RETRY"
     failure_type: str = ""
     why: Why = field(default_factory=Why)
@@ -190,6 +191,7 @@ class EscalateDecided:
     same_failures: int = 0
     alike_failures: int = 0
     tree: str = ""
+    kinds: tuple[str, ...] = ()
     current_retry_count: int = 0
     max_retries: int = 0
     decision: str = "ESCALATE"
@@ -207,6 +209,7 @@ class Held:
     same_failures: int = 0
     alike_failures: int = 0
     tree: str = ""
+    kinds: tuple[str, ...] = ()
     current_retry_count: int = 0
     max_retries: int = 0
     why: Why = field(default_factory=Why)

@@ -16,10 +16,14 @@ from yaoki.core.events import (
 )
 from yaoki.core.model import (
     Failure,
+    Kind,
     Reason,
     Stage,
     Task,
 )
+
+# So many failures of one task are listed one by one.
+KINDS_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class Moment:
 
 def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tuple[Event, ...]:
     """Plan the next try, or hand the task to a person."""
+    failure = _with_limit(task, failure)
+    kinds = _kinds(task, failure)
     same = retry.same_in_a_row(task, failure, tree)
     decision = retry.decide_retry(task, failure, same, moment.chance)
     why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
@@ -56,6 +62,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
                 same_failures=same,
                 alike_failures=0 if next_agent else retry.alike_in_a_row(task, failure),
                 tree=tree,
+                kinds=kinds,
                 failure_type=failure.kind.value,
                 why=why,
             ),
@@ -69,12 +76,27 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
             same_failures=same,
             alike_failures=retry.alike_in_a_row(task, failure),
             tree=tree,
+            kinds=kinds,
             current_retry_count=decision.current,
             max_retries=decision.maximum,
             why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
         )
         return (held,)
-    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why))
+    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why, kinds))
+
+
+def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
+    """The failed attempts so far, in their order; a fault of ours is none."""
+    return task.kinds if failure.ours else (*task.kinds, failure.kind.value)[-KINDS_KEPT:]
+
+
+def _with_limit(task: Task, failure: Failure) -> Failure:
+    """How long the agent was allowed to work, where it ran into exactly that."""
+    exit_ = task.work.exit
+    if failure.kind is not Kind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
+        return failure
+    limit = {"timeoutSeconds": round(task.spec.timeout.total_seconds())}
+    return replace(failure, params={**failure.params, **limit})
 
 
 def _ask(
@@ -83,11 +105,11 @@ def _ask(
     blocked: Reason,
     decision: retry.Decision,
     moment: Moment,
-    seen: tuple[Stage, int, str, Why],
+    seen: tuple[Stage, int, str, Why, tuple[str, ...]],
 ) -> tuple[Event, ...]:
     """One answerable question to a person, and what they are told."""
-    stage, same, tree, why = seen
-    report = escalate.report(task, failure, blocked, decision, moment.now)
+    stage, same, tree, why, kinds = seen
+    report = escalate.report(task, failure, blocked, decision, moment.now, kinds)
     decided = EscalateDecided(
         failure=failure,
         blocked=blocked,
@@ -98,6 +120,7 @@ def _ask(
         same_failures=same,
         alike_failures=retry.alike_in_a_row(task, failure),
         tree=tree,
+        kinds=kinds,
         current_retry_count=decision.current,
         max_retries=decision.maximum,
         why=why,
@@ -132,7 +155,8 @@ def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
     )
     told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
     told = replace(told, otherwise=(decision.otherwise,))
-    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told)
+    # The failure stands among them already, since the task was held.
+    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told, task.kinds)
     return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 

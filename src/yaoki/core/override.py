@@ -51,7 +51,11 @@ def with_cause(retry: Retry, kind: Kind, cause: Cause) -> Retry:
     """What a task says of one kind.  To name a kind is to allow its retry."""
     before = retry.cause_specific.get(kind, Cause())
     most = before.max_retries if cause.max_retries is None else cause.max_retries
-    merged = replace(before, max_retries=most, backoff=cause.backoff or before.backoff)
+    merged = Cause(
+        most,
+        cause.backoff or before.backoff,
+        cause.modification_hint or before.modification_hint,
+    )
     listed = retry.retryable_failures
     return replace(
         retry,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from yaoki.core.display import one_line
-from yaoki.core.model import REPLANS_MAX, CheckSpec, Fill, Reason, Run, State, TaskKind
+from yaoki.core.model import REPLANS_MAX, CheckSpec, Fill, Reason, Run, State, Task, TaskKind
 
 GOAL_CHARS_MAX = 400
 FAILURE_CHARS_MAX = 300
@@ -61,12 +61,14 @@ class Incomplete:
     replaceable: bool = False
 
 
-def mendable(state: State, reason: str, kind: str, replans: int) -> bool:
+def mendable(task: Task) -> bool:
     """May a planner put something in its place?  Failed for good, not by what only a person can
-    mend, and not replaced too often.
+    fix, unless whoever judged it asks for another plan, and not replaced too often.
     """
-    failed = state is State.ESCALATED and kind != TaskKind.PLAN
-    return failed and reason not in PERSON_ONLY and replans < REPLANS_MAX
+    failed = task.state is State.ESCALATED and task.spec.kind is not TaskKind.PLAN
+    asked = task.failure is not None and task.failure.replan
+    may = asked or task.reason not in PERSON_ONLY
+    return failed and may and task.counts.replans < REPLANS_MAX
 
 
 def form(fill: Fill) -> str:

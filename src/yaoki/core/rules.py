@@ -123,7 +123,7 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
             Note(
                 "RETRY_START",
                 {
-                    "retry_count": task.counts.total,
+                    "retry_count": task.failed_tries,
                     "previous_failure_type": task.failure.kind.value,
                     "modification_hint": escalate.hint(task.feedback, task.spec.policy.hints),
                 },
@@ -293,15 +293,22 @@ def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.already)
     if task.strategy is not None:
         return (landed, _recovered(task, task.strategy))
-    if task.counts.total == 0:
+    if not task.failed_tries:
         return (landed,)
-    data = {
-        "retry_count": task.counts.total,
+    return (landed, Note("RETRY_SUCCESS", _success(task)))
+
+
+def _success(task: Task) -> dict[str, object]:
+    """A check that a person waived was not cured."""
+    last = task.feedback
+    waived = last.check if last and last.check in task.waivers else ""
+    return {
+        "retry_count": task.failed_tries,
         "total_attempts": task.attempt,
         "final_status": "PASS",
-        "cured": task.feedback.pattern if task.feedback else "",
+        "cured": last.pattern if last and not waived else "",
+        "waived": waived,
     }
-    return (landed, Note("RETRY_SUCCESS", data))
 
 
 def _recovered(group: Task, strategy: Strategy) -> Note:

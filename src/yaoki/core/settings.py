@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
@@ -44,6 +44,14 @@ RETRYABLE = (
     Kind.CONFLICT,
     Kind.LOST,
 )
+# A list of retryable failures from before these two existed must not switch them off unsaid;
+# `max_retries = 0` under cause_specific does so aloud.
+ALWAYS_RETRYABLE = (Kind.CONFLICT, Kind.LOST)
+
+
+def retryable(named: Iterable[Kind]) -> tuple[Kind, ...]:
+    """What a list of retryable failures means."""
+    return tuple(dict.fromkeys((*named, *ALWAYS_RETRYABLE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class Escalate:
 
     notify_immediately: bool = key(True, "tell at once; false collects until the end of the run")
     include_trace_link: bool = key(True, "name the command that shows the whole story")
-    max_message_length: int = key(500, "characters of a message", low=80, high=10_000)
+    max_message_length: int = key(500, "characters of a message", low=80, high=500)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ def _failed(task: Task, event: RetryDecided | EscalateDecided | Held) -> Task:
         failure=failure,
         feedback=failure if content else task.feedback,
         same_failures=event.same_failures if content else task.same_failures,
+        kinds=event.kinds,
         alike_failures=event.alike_failures if content else task.alike_failures,
         failed_tree=event.tree if content else task.failed_tree,
         work=task.work if event.stage is Stage.LAND else unproven,

@@ -64,10 +64,7 @@ class Replanning:
     def _mendable(self, row: Row) -> bool:
         if row.held and is_proof(row):
             return True
-        if row.state is not State.ESCALATED:
-            return False
-        replans = self._store.task(row.id).counts.replans
-        return mendable(row.state, row.reason, row.kind, replans)
+        return row.state is State.ESCALATED and mendable(self._store.task(row.id))
 
     def spec(self, run: Run, name: str, fill: Fill) -> Spec:
         """A plan task of the run's own planner."""

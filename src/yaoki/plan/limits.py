@@ -16,7 +16,7 @@ from yaoki.core.override import (
     with_max_retries,
     within_iterations,
 )
-from yaoki.core.settings import RETRYABLE, Cause, Retry
+from yaoki.core.settings import RETRYABLE, Cause, Retry, retryable
 from yaoki.plan.defects import Path
 from yaoki.plan.draft import Draft, Placed
 from yaoki.plan.model import BackoffModel, TaskModel
@@ -107,6 +107,9 @@ def spelt(duration: timedelta) -> str:
 def retry_of(draft: Draft, task: TaskModel) -> Retry:
     """The settings' retry rules with what the task changes."""
     retry, own = draft.settings.retry, task.retry
+    if own.given("retryable_failures"):
+        kinds = tuple(Kind(name) for name in own.retryable_failures if name in RETRYABLE)
+        retry = replace(retry, retryable_failures=retryable(kinds))
     if own.given("max_retries"):
         retry = with_max_retries(retry, own.max_retries)
     if own.given("backoff"):
@@ -116,7 +119,7 @@ def retry_of(draft: Draft, task: TaskModel) -> Retry:
             kind = Kind(name)
             waits = laid_over(retry.rule(kind).backoff, cause.backoff)
             most = cause.max_retries if cause.given("max_retries") else None
-            new = Cause(most, waits if cause.given("backoff") else None)
+            new = Cause(most, waits if cause.given("backoff") else None, cause.modification_hint)
             retry = with_cause(retry, kind, new)
     if task.given("max_iterations"):
         bound = within_iterations if task.given("retry") else with_iterations
@@ -137,6 +140,9 @@ def _retry(draft: Draft, placed: Placed) -> None:
     _backoff(draft, (*path, "backoff"), retry.default_backoff, task.retry.backoff)
     _retries(draft, (*path, "max_retries"), task.retry.max_retries, total)
     _retries(draft, placed.at("max_iterations"), task.max_iterations - 1, total)
+    for index, name in enumerate(task.retry.retryable_failures):
+        if name not in RETRYABLE:
+            _unknown_kind(draft, (*path, "retryable_failures", index), name)
     for name, cause in task.retry.cause_specific.items():
         at = (*path, "cause_specific", name)
         if name not in RETRYABLE:

@@ -109,6 +109,7 @@ class CauseModel(Strict):
 
     max_retries: Retries = Field(0, description="0: a person is asked at once")
     backoff: BackoffModel = Field(default_factory=BackoffModel)
+    modification_hint: str = Field("", description="words for the agent after such a failure")
 
 
 class RetryModel(Strict):
@@ -116,6 +117,11 @@ class RetryModel(Strict):
 
     max_retries: Retries = Field(0, description="0: a person is asked at once")
     backoff: BackoffModel = Field(default_factory=BackoffModel)
+    retryable_failures: list[str] = Field(
+        [],
+        description="kinds that are tried again; the settings' unless said",
+        json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE]}},
+    )
     cause_specific: dict[str, CauseModel] = Field(
         {},
         description="rules per kind of failure",

@@ -34,6 +34,7 @@ DOC = (
     "failed_tree",
     "same_failures",
     "alike_failures",
+    "kinds",
     "agent_index",
     "fresh_next",
     "question",

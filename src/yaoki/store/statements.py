@@ -42,9 +42,12 @@ WHERE id = :id
 
 INSERT_NEED = "INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)"
 
+# A line of a part of a group names it as a subtask, whoever writes the line.
 INSERT_ENTRY = """
-INSERT INTO journal (at_ms, run_id, task_id, attempt, event, data)
-VALUES (:at_ms, :run_id, :task_id, :attempt, :event, :data)
+INSERT INTO journal (at_ms, run_id, task_id, subtask, attempt, event, data)
+VALUES (:at_ms, :run_id, :task_id,
+        coalesce((SELECT id FROM tasks WHERE id = :task_id AND parent <> ''), ''),
+        :attempt, :event, :data)
 """
 
 KEEP_ENTRY = """

@@ -10,7 +10,17 @@ from typing import Any
 
 from yaoki.core.counting import count
 from yaoki.core.graph import causes
-from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, TaskId
+from yaoki.core.model import (
+    DONE_WHEN,
+    Question,
+    Reason,
+    Run,
+    Spend,
+    Stage,
+    State,
+    TaskId,
+    TaskKind,
+)
 from yaoki.core.status import Status, exit_code, stands_at
 from yaoki.ports import Row
 
@@ -93,6 +103,15 @@ class RunView:
         )
 
     @property
+    def works(self) -> tuple[TaskView, ...]:
+        """The counted tasks that can land: a plan is an answer, and no branch holds it."""
+        return tuple(view for view in self.planned if view.row.kind != TaskKind.PLAN)
+
+    @property
+    def works_landed(self) -> tuple[TaskView, ...]:
+        return tuple(view for view in self.landed if view.row.kind != TaskKind.PLAN)
+
+    @property
     def asking(self) -> tuple[TaskView, ...]:
         """Who needs a person."""
         return tuple(view for view in self.tasks if view.row.state is State.ESCALATED)
@@ -100,7 +119,7 @@ class RunView:
     @property
     def part(self) -> str:
         """Of a run that ended without being done: what the command that merges it takes."""
-        done, tasks = len(self.landed), len(self.planned)
+        done, tasks = len(self.works_landed), len(self.works)
         merges = self.status is Status.CANCELLED and " merge " in self.next
         if not merges or done == tasks:
             return ""

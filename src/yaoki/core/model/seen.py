@@ -31,7 +31,8 @@ class Finding:
     catalogue where it never is.  `retry_after` and `account` are of a judge whose service named
     a limit.  `fault`: something of ours failed over it and is written down.  `passing` names the
     tests that passed, all of them or, where they are too many or unknown, none; it is kept with a
-    baseline and never told to an agent.  `proves`: the check could have failed.
+    baseline and never told to an agent.  `proves`: the check could have failed.  `replan`: the task
+    itself is wrong, so no further try helps.
     """
 
     check: str
@@ -53,6 +54,7 @@ class Finding:
     fault: str = ""
     passing: tuple[str, ...] = ()
     proves: bool = True
+    replan: bool = False
 
     @property
     def settled(self) -> bool:
@@ -163,7 +165,7 @@ class Failure:
     """Why an attempt did not land.
 
     `account`: whose limit it was when it was not that of the task's own agent.  `source`: what
-    of ours failed.
+    of ours failed.  `replan`: a planner is asked first, if the run has one.
     """
 
     kind: Kind
@@ -181,3 +183,4 @@ class Failure:
     code: str = ""
     account: str = ""
     source: Source | None = None
+    replan: bool = False

@@ -140,7 +140,7 @@ class Task:
     `began_at` is the commit its first attempt began at; `session` the agent's own conversation,
     which a retry in the same worktree goes on with.
     `same_failures` counts failures in a row with one fingerprint and one diff, `alike_failures`
-    those of one agent with one fingerprint.
+    those of one agent with one fingerprint.  `kinds` are its own failed attempts in their order.
     `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
     for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
     work is taken back; `recalled` says that it was, `unmovable` that it could not be.
@@ -165,6 +165,7 @@ class Task:
     failed_tree: str = ""
     same_failures: int = 0
     alike_failures: int = 0
+    kinds: tuple[str, ...] = ()
     agent_index: int = 0
     fresh_next: bool = False
     reason: Reason | None = None
@@ -210,6 +211,11 @@ class Task:
     def spent(self, kind: Kind) -> int:
         """Failures of this kind since a person last gave a fresh budget."""
         return self.counts.of(kind) - self.forgiven.of(kind)
+
+    @property
+    def failed_tries(self) -> int:
+        """Its own, without those of the task that it replaces; an interruption is none."""
+        return sum(kind != Kind.LOST for kind in self.kinds)
 
     @property
     def spent_total(self) -> int:

@@ -12,10 +12,12 @@ from yaoki.store import statements as sql
 
 Params = Mapping[str, Any]
 
-_ENTRY = "at_ms, run_id, task_id, attempt, event, data"
-_INSERT_ENTRIES = f"""
-INSERT INTO journal ({_ENTRY})
-SELECT {_ENTRY} FROM json_populate_recordset(NULL::journal, CAST(:rows AS json))
+_INSERT_ENTRIES = """
+INSERT INTO journal (at_ms, run_id, task_id, subtask, attempt, event, data)
+SELECT at_ms, run_id, task_id,
+       coalesce((SELECT id FROM tasks WHERE id = given.task_id AND parent <> ''), ''),
+       attempt, event, data
+FROM json_populate_recordset(NULL::journal, CAST(:rows AS json)) given
 """
 _PLAIN = (
     *("state", "stage", "attempt", "epoch", "holder", "lease_ms", "due_ms", "agent", "account"),

@@ -109,6 +109,7 @@ class Told:
     # Failures that were not tried again by themselves, and the last attempt among them.
     not_retried: Counter[tuple[str, str]] = field(default_factory=Counter)
     ended_with: int = 0
+    fell_as: tuple[str, str] | None = None
     flaky: Counter[str] = field(default_factory=Counter)
     red_before: dict[str, str] = field(default_factory=dict)
     waited: dict[str, float] = field(default_factory=dict)
@@ -137,6 +138,8 @@ class Told:
                 self.retries[failure["kind"], failure.get("pattern", "")] += 1
             case "RERUN_HELD":
                 self._fell(entry)
+            case "RERUN_GRANTED":
+                self._tried_again()
             case "ESCALATE_DECISION":
                 self._fell(entry)
                 self._asks(entry)
@@ -178,7 +181,15 @@ class Told:
         failure = entry.data["failure"]
         if failure["kind"] != Kind.ESCALATE_REQUIRED and entry.attempt != self.ended_with:
             self.ended_with = entry.attempt
-            self.not_retried[failure["kind"], failure.get("pattern", "")] += 1
+            self.fell_as = (failure["kind"], failure.get("pattern", ""))
+            self.not_retried[self.fell_as] += 1
+
+    def _tried_again(self) -> None:
+        """The one re-run from the run branch is a retry like any other."""
+        if self.fell_as is not None:
+            self.not_retried -= Counter([self.fell_as])
+            self.retries[self.fell_as] += 1
+            self.fell_as = None
 
     def _asks(self, entry: Entry) -> None:
         one = self.tries.get(entry.attempt)
