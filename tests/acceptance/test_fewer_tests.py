@@ -65,6 +65,25 @@ def test_fewer_tests_do_not_land_and_the_agent_is_told(tested: Place, path: str,
     assert "3 tests ran before the change" in tested.prompt(task, 2)
 
 
+@pytest.mark.spec("16.4", "10.3")
+def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> None:
+    (tested.repo / "t_a").write_text("RED\n")
+    tested.git(*WHO, "commit", "-qam", "red")
+    plan = a_plan({"a": [acts("t_d", "x\n")]}, [{"id": "a"}], check(tested, baseline="known"))
+
+    ran = tested.yaoki("run", tested.plan(plan))
+    report = tested.look("report", "--format", "json", "-o", "-").document
+
+    words = "tests PASSED, 3 tests, 1 known failure"
+    assert ran.code == 0, ran.out
+    assert f"check {words} in " in ran.out
+    assert words in tested.yaoki("why", "a").out
+    assert words in tested.yaoki("report", "--format", "markdown", "-o", "-").out
+    assert words.partition(" ")[2] in tested.yaoki("report", "--format", "html", "-o", "-").out
+    (proof,) = [one["proof"] for one in report["tasks"]]
+    assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
+
+
 @pytest.mark.spec("6.6")
 def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
     (tested.repo / "t_a").write_text("RED\n")

@@ -25,6 +25,9 @@ import unittest
 class It(unittest.TestCase):
     def test_old(self):
         self.fail("it never worked")
+
+    def test_good(self):
+        self.assertEqual(1, 1)
 """
 
 

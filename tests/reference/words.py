@@ -46,6 +46,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "commit",
             "pattern",
             "message",
+            "tests",
             "known",
             "items",
             "exit_code",

@@ -61,7 +61,7 @@ def lines(held: Explanation) -> Iterator[str]:
         yield from (f"    {text}" for text in more)
         yield f"  choices: {', '.join(held.view.choices)}"
     if held.proven:
-        checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven.items())
+        checks = ", ".join(f"{name} {outcome}" for name, outcome in held.proven_told.items())
         yield f"  proven on that very commit: {line(checks)}"
     for words in held.warnings:
         yield f"  warning: {line(words)}"
@@ -101,7 +101,7 @@ def _telling(name: str, value: object) -> bool:
 
 
 def _try_line(one: Try) -> str:
-    checks = ", ".join(f"{name} {outcome}" for name, outcome in one.checks.items())
+    checks = ", ".join(f"{name} {outcome}" for name, outcome in one.told.items())
     said = one.ended or "not ended"
     who = f" {line(one.agent, 40)}" if one.agent else ""
     told = f"  [{line(checks)}]" if checks else ""

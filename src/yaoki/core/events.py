@@ -418,6 +418,7 @@ def check_finished(finding: Finding, commit: str) -> Note:
             "commit": commit,
             "pattern": finding.pattern,
             "message": finding.message,
+            "tests": finding.params.get("passedCount"),
             "known": list(finding.params.get("known", ()))[:KNOWN_MAX],
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items

@@ -9,6 +9,7 @@ from yaoki.core.counting import count
 from yaoki.core.display import one_line
 from yaoki.core.model import Reason
 from yaoki.ports import Entry
+from yaoki.views.outcomes import outcome_words
 
 Data = Mapping[str, Any]
 MESSAGE_CHARS = 160
@@ -54,7 +55,7 @@ def _finished(data: Data) -> str:
 
 
 def _checked(data: Data) -> str:
-    words = f"check {data['check']} {data['outcome']} in {data['seconds']:.1f} s"
+    words = f"check {data['check']} {outcome_words(data)} in {data['seconds']:.1f} s"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
     return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")

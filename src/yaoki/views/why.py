@@ -10,6 +10,7 @@ from typing import Any
 from yaoki.core.model import State
 from yaoki.ports import Entry
 from yaoki.views.noticed import noticed
+from yaoki.views.outcomes import outcome_words
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import TaskView, waiting_for
 
@@ -68,6 +69,8 @@ class Try:
     at: datetime
     agent: str
     checks: Mapping[str, str] = field(default_factory=dict)
+    # The same with their numbers of tests, for people.
+    told: Mapping[str, str] = field(default_factory=dict)
     ended: str = ""
     session: str = ""
     cost: float | None = None
@@ -84,6 +87,8 @@ class Explanation:
     decisions: tuple[Decision, ...]
     tries: tuple[Try, ...]
     proven: Mapping[str, str] = field(default_factory=dict)
+    # The same with their numbers of tests, for people.
+    proven_told: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
     # When it was cancelled or replaced.
     ended_at: datetime | None = None
@@ -109,6 +114,7 @@ def explain(
         decisions,
         _tries(entries),
         _proof(entries, view.row.landed) if done else {},
+        _proof_told(entries, view.row.landed) if done else {},
         _last_message(entries) if escalated else "",
         end.at if end else None,
         tuple(one.words for one in noticed(entries).listed.values())[:WARNINGS_SHOWN],
@@ -215,7 +221,8 @@ def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:
             continue
         if entry.event == "CHECK_FINISHED":
             checks = {**known.checks, entry.data["check"]: entry.data["outcome"]}
-            tries[entry.attempt] = replace(known, checks=checks)
+            words = {**known.told, entry.data["check"]: outcome_words(entry.data)}
+            tries[entry.attempt] = replace(known, checks=checks, told=words)
         elif entry.event == "AGENT_FINISHED":
             tries[entry.attempt] = _used(known, entry.data["exit"])
         elif entry.event in ENDS:
@@ -236,6 +243,15 @@ def _proof(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:
     judged = [e.data for e in entries if e.event == "QUALITY_JUDGMENT" and e.data["passed"]]
     held = next((data for data in reversed(judged) if data["commit"] == landed), None)
     return held.get("checks", {}) if held else {}
+
+
+def _proof_told(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:
+    seen = {
+        e.data["check"]: outcome_words(e.data)
+        for e in entries
+        if e.event == "CHECK_FINISHED" and e.data["commit"] == landed
+    }
+    return {name: seen.get(name, outcome) for name, outcome in _proof(entries, landed).items()}
 
 
 def _last_message(entries: Sequence[Entry]) -> str:

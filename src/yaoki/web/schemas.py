@@ -118,6 +118,8 @@ FINDING = shape(
     commit=maybe(TEXT),
     pattern=maybe(TEXT),
     message=maybe(TEXT),
+    tests=maybe(WHOLE),
+    known_failures=WHOLE,
     items=many(shape(name=TEXT, message=TEXT, where=TEXT)),
     exit_code=maybe(WHOLE),
     seconds=NUMBER,

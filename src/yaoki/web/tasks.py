@@ -173,12 +173,13 @@ def _exit(told: Mapping[str, Any]) -> Document:
 
 def _finding(entry: Entry) -> Document:
     data = entry.data
-    same = ("check", "outcome", "commit", "message", "exit_code", "seconds")
+    same = ("check", "outcome", "commit", "message", "exit_code", "seconds", "tests")
     return {
         "at": entry.at.isoformat(),
         **{key: data.get(key) for key in same},
         "required": data.get("required", True),
         "pattern": data.get("pattern") or None,
+        "known_failures": len(data.get("known", ())),
         "items": list(data.get("items", ()))[:ITEMS_MAX],
         "log": bool(data.get("log")),
     }

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from yaoki.views.outcomes import numbers
 from yaoki.views.report.words import (
     SO_FAR,
     amount,
@@ -178,7 +179,8 @@ def _check(check: Data) -> str:
     told = "".join(f", {name} {version}" for name, version in check["versions"].items())
     odd = check["outcome"] == "PASSED" and check["exit_code"] not in {None, 0}
     why = f" ({safe(check['message'], 120)})" if odd and check["message"] else ""
-    return f"{safe(check['check'], 40)} {check['outcome']}{safe(exit_)}{why}{safe(told)}"
+    tests = numbers(check["tests"], check["known_failures"])
+    return f"{safe(check['check'], 40)} {check['outcome']}{tests}{safe(exit_)}{why}{safe(told)}"
 
 
 def _others(report: Data) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.views.outcomes import numbers
 from yaoki.views.report.markup import Html, tag
 from yaoki.views.report.page_parts import called
 from yaoki.views.report.words import count, duration, text
@@ -58,7 +59,8 @@ def _proof(task: Data) -> Html:
 
 
 def _check(check: Data) -> Html:
-    outcome = tag("span", check["outcome"], class_=f"state {OUTCOMES.get(check['outcome'], 'bad')}")
+    said = check["outcome"] + numbers(check["tests"], check["known_failures"])
+    outcome = tag("span", said, class_=f"state {OUTCOMES.get(check['outcome'], 'bad')}")
     versions = ", ".join(f"{name} {told}" for name, told in check["versions"].items())
     code = check["exit_code"]
     outputs = [

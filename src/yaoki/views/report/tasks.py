@@ -139,6 +139,8 @@ def _check(sight: Sight, task_id: str, check: Checked) -> Data:
         "identity": known.identity if known else None,
         "command": clean(known.command)[:MESSAGE_CHARS] if known and known.command else None,
         "outcome": check.outcome,
+        "tests": check.tests,
+        "known_failures": check.known,
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

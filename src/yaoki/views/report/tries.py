@@ -53,6 +53,8 @@ class Checked:
     seconds: float
     message: str
     log: str
+    tests: int | None = None
+    known: int = 0
 
 
 @dataclass(slots=True)
@@ -218,6 +220,8 @@ class Told:
             data.get("seconds", 0.0),
             data.get("message", ""),
             data.get("log", ""),
+            data.get("tests"),
+            len(data.get("known", ())),
         )
         self.checks_s += seen.seconds
         if len(self.looked) < CHECKS_KEPT:

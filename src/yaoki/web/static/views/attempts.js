@@ -84,10 +84,16 @@ function Findings({ held, path }) {
   return html`<ul class="findings">${held.findings.map((one) => html`<${Finding} one=${one} path=${path} />`)}</ul>`;
 }
 
+/** How many tests passed, and which failures the base had already. */
+function tested(one) {
+  if (!["PASSED", "FLAKY"].includes(one.outcome) || one.tests === null) return "";
+  return one.known_failures ? `${t("tests.n", { n: one.tests })}, ${t("known.n", { n: one.known_failures })}` : t("tests.n", { n: one.tests });
+}
+
 function Finding({ one, path }) {
   const [open, setOpen] = useState(false);
   const bad = one.outcome !== "PASSED";
-  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
+  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${tested(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
     ${bad && one.message && html`<p class="cause">${said(one.message)}</p>`}
     ${one.items.length > 0 && html`<ul class="items">${one.items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;

@@ -1,0 +1,22 @@
+"""The outcome of a check in words: `PASSED, 782 tests, 2 known failures`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yaoki.core.counting import count
+
+
+def numbers(tests: int | None, known: int = 0) -> str:
+    """What follows the outcome; nothing for a check that counts no tests."""
+    parts = [count(tests, "test")] if tests is not None else []
+    parts += [count(known, "known failure")] if known else []
+    return "".join(f", {part}" for part in parts)
+
+
+def outcome_words(data: Mapping[str, Any]) -> str:
+    """Of a CHECK_FINISHED; a failure says its own numbers."""
+    good = data["outcome"] in {"PASSED", "FLAKY"}
+    more = numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
+    return f"{data['outcome']}{more}"
