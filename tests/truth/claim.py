@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,34 @@ class Claim:
     done_when: tuple[Mapping[str, Any], ...]
 
 
+def read_runs(repo: Path) -> list[str]:
+    """The ids of all runs that are stored there, oldest first."""
+    if not _database(repo).exists():
+        return []
+    with _link(repo) as link:
+        return [row["id"] for row in link.execute("SELECT id FROM runs ORDER BY created_ms, rowid")]
+
+
 def read_claim(repo: Path, run: str = "") -> Claim | None:
-    """None where nothing was stored."""
-    database = repo / ".yaoki" / "state.db"
-    if not database.exists():
+    """What this run (the newest unless named) claims; None where nothing was stored."""
+    if not _database(repo).exists():
         return None
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as link:
-        link.row_factory = sqlite3.Row
+    with _link(repo) as link:
         wanted = ("SELECT * FROM runs WHERE id = ?", (run,))
         newest = ("SELECT * FROM runs ORDER BY created_ms DESC, rowid DESC LIMIT 1", ())
         row = link.execute(*(wanted if run else newest)).fetchone()
         return _claim(link, row) if row else None
+
+
+def _database(repo: Path) -> Path:
+    return repo / ".yaoki" / "state.db"
+
+
+@contextmanager
+def _link(repo: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(f"file:{_database(repo)}?mode=ro", uri=True)) as link:
+        link.row_factory = sqlite3.Row
+        yield link
 
 
 def _claim(link: sqlite3.Connection, run: sqlite3.Row) -> Claim:

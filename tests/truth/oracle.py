@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.truth.claim import Claim, read_claim
+from tests.truth.claim import Claim, read_claim, read_runs
 
 BOUND_S = 60
 # Of the outside world a check needs to find its programs, and nothing else.
@@ -82,6 +82,12 @@ def assert_done_is_true(
     stranger = Stranger(folder, path or os.environ["PATH"])
     faults = list(_faults(repo, claim, stranger, prepare, truth)) if claim else []
     assert not faults, "false DONE: " + "; ".join(faults)
+
+
+def assert_every_run_is_true(repo: Path, *, folder: Path) -> None:
+    """The same for all runs of a repository: what a suite of tests calls when one has ended."""
+    for run in read_runs(repo):
+        assert_done_is_true(repo, run, folder=folder)
 
 
 # ------------------------------------------------------------------ what is true

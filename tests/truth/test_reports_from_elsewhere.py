@@ -136,7 +136,7 @@ FROM_HERE = [
     ),
     elsewhere(
         "a log that the check writes and searches",
-        "python3 -m unittest 2> new.log; grep -q '^OK' new.log",
+        "python3 -m unittest 2>&1 | tee new.log; grep -q '^OK' new.log",
         FIXES,
         {**RED, ".gitignore": "*.log\n"},
         ends=LANDS,
