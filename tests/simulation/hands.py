@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -117,8 +117,11 @@ class NoCriteria:
     ) -> tuple[Finding, ...]:
         return ()
 
-    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None:
+    def gamed(self, changes: Sequence[Change]) -> Finding | None:
         return None
+
+    def is_trivial(self, changes: Sequence[Change]) -> bool:
+        return False
 
     def review(
         self,

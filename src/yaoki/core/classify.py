@@ -365,6 +365,7 @@ def _of_finding(finding: Finding) -> Failure:
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
+        reason=Reason.NEEDS_HUMAN if finding.check == NO_CHANGE else None,
         params=finding.params,
         output=finding.output[-OUTPUT_KEPT:],
         fingerprint=failure.fingerprint,

@@ -31,6 +31,7 @@ PATTERNS = (
     "test-weakened",
     "branch-not-pushed",
     "agent-failed",
+    "gamed",
 )
 LANGUAGES = ("en", "ja")
 NOTICES = ("escalated", "finished", "paused", "warning")

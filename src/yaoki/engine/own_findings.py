@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yaoki.core.classify import UNFIT
-from yaoki.core.model import Finding, Item, OnFailure, Outcome, Task, TaskKind
+from yaoki.core.model import NO_CHANGE, Finding, Item, OnFailure, Outcome, Task, TaskKind
 from yaoki.core.scope import of_yaoki, outside
 from yaoki.ports import Candidate
 
@@ -36,6 +36,12 @@ def aimless(passed: Finding, lost: Sequence[str], bases: Sequence[Finding]) -> F
         pattern="test-failed",
         message=f"{words}; it has {', '.join(dict.fromkeys(names[:5]))}",
     )
+
+
+def idle() -> Finding:
+    """Only what no computer reads was changed, and the checks pass without it as well."""
+    words = "only blank lines, comments or empty files were changed; if nothing needs changing, say"
+    return Finding(NO_CHANGE, Outcome.FAILED, pattern=NO_CHANGE, message=f"{words} why")
 
 
 def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from yaoki.core.integrity import counted, fewer
 from yaoki.core.model import (
     BUILT_IN,
     DONE_WHEN,
+    NO_CHANGE,
     Finding,
     Outcome,
     Run,
@@ -25,7 +26,7 @@ from yaoki.engine.clean_room import RUNNING, Case, CleanRooms, Facts, ProofSessi
 from yaoki.engine.definition import Definitions
 from yaoki.engine.hold import Hold
 from yaoki.engine.missing_files import MissingFiles
-from yaoki.engine.own_findings import aimless, built_in, unfit
+from yaoki.engine.own_findings import aimless, built_in, idle, unfit
 from yaoki.engine.second_look import SecondLook
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
@@ -56,18 +57,21 @@ class Proving:
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
     ) -> tuple[Finding, ...]:
         """Everything that was found; what goes too far is not checked any further."""
-        review = DefinitionReview()
+        review, trivial = DefinitionReview(), False
         strayed = tuple(built_in(task, candidate))
         # The subtasks of a group were judged one by one.
         if not strayed and candidate.changed and task.spec.kind not in NO_AGENT:
             changes = self._workspace.changes(candidate.onto, candidate.commit)
             review = self._definitions.review(task, candidate, changes)
             strayed = self._criteria(task, candidate, changes, review)
+            trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
         if strayed:
             given = handed(run, task)
             return tuple(self._checker.masked(finding, given) for finding in strayed)
         with self._rooms.session(run, task, home, hold) as session:
-            checked = tuple(self._checked(run, task, candidate, home, hold, session, review))
+            checked = tuple(
+                self._checked(run, task, candidate, home, hold, session, review, trivial=trivial)
+            )
         return (*_let_pass(task), *checked, *self._empty_words(task, candidate, checked))
 
     def _empty_words(
@@ -102,6 +106,8 @@ class Proving:
         judged = self._quality.judge(changes, claims, exists=self._tracked(task, candidate))
         found = [f for f in judged if f.check in task.spec.quality]
         found += self._definitions.weakened(review)
+        gamed = self._quality.gamed(changes)
+        found += [gamed] if gamed is not None else []
         return tuple(f for f in found if f.check not in task.waivers)
 
     def _tracked(self, task: Task, candidate: Candidate) -> Callable[[str], bool]:
@@ -124,6 +130,8 @@ class Proving:
         hold: Hold,
         session: ProofSession,
         review: DefinitionReview,
+        *,
+        trivial: bool,
     ) -> Iterator[Finding]:
         """In order; the first failing required check stops the list."""
         if task.spec.kind is TaskKind.REPORT:
@@ -159,6 +167,8 @@ class Proving:
         fixed["findings"] = ()
         yield from self._aims(run, task, told, home, fixed, hold, session)
         yield from self._definitions.unaided(passed, review, fixed, self._known)
+        if trivial and not self._mattered(task, passed, fixed):
+            yield idle()
 
     def _weighed(self, case: Case, facts: Facts) -> Finding:
         """A failure is looked at again, and held against the base if the check is a guard."""
@@ -201,6 +211,13 @@ class Proving:
         if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self._baselines.keep_baseline(onto, key, base)
         return base
+
+    def _mattered(self, task: Task, cases: Sequence[Case], facts: Facts) -> bool:
+        """Did blank lines or comments turn a check green?  Then they were the task."""
+        if task.spec.may_change_nothing or NO_CHANGE in task.waivers or not cases:
+            return True
+        bases = (self._baseline(case, facts, facts["onto"]) for case in cases)
+        return any(base.outcome is not Outcome.PASSED for base in bases)
 
     def _known(self, case: Case, finding: Finding, facts: Facts) -> Finding:
         """A guard's failures that the base has as well are not this task's."""

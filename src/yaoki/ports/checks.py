@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,7 +45,11 @@ class Quality(Protocol):
         self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
     ) -> tuple[Finding, ...]: ...
 
-    def weakened(self, changes: Sequence[Change], commands: Iterable[str]) -> Finding | None: ...
+    def gamed(self, changes: Sequence[Change]) -> Finding | None:
+        """Code that serves a check instead of the task; None when there is none."""
+
+    def is_trivial(self, changes: Sequence[Change]) -> bool:
+        """True when only blank lines, comments or empty files were changed."""
 
     def review(
         self,

@@ -55,6 +55,7 @@ _VALUES: Mapping[str, Any] = {
         {"name": "test_bounce", "message": "skip was added", "file": "tests/test_mail.py"}
     ],
     "branch": "feature/login",
+    "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
     "claim": "the sandbox has no network",
 }
 _ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)

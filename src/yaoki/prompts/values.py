@@ -35,6 +35,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "test-weakened": ("weakenedTests",),
     "branch-not-pushed": ("branch",),
     "agent-failed": ("claim",),
+    "gamed": ("tellTales",),
 }
 assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"
 

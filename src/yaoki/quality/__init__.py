@@ -9,5 +9,16 @@ from yaoki.quality.definition import definition_files, review
 from yaoki.quality.integrity import weakened
 from yaoki.quality.judging import judge
 from yaoki.quality.model import Change, Claims
+from yaoki.quality.tell_tales import gamed
+from yaoki.quality.triviality import is_trivial
 
-__all__ = ["Change", "Claims", "definition_files", "judge", "review", "weakened"]
+__all__ = [
+    "Change",
+    "Claims",
+    "definition_files",
+    "gamed",
+    "is_trivial",
+    "judge",
+    "review",
+    "weakened",
+]

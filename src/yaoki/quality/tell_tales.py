@@ -1,0 +1,129 @@
+"""Tell-tales in a diff: code that serves a check instead of the task (pattern `gamed`).
+
+Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
+while a module is imported, a replaced test runner, a branch on who runs the code.  Python alone is
+read, by its syntax tree; what stood there before the change is not this task's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from yaoki.core.model import Finding, Item, Outcome
+from yaoki.quality.model import Change
+from yaoki.quality.python import parsed
+from yaoki.quality.suites import is_test
+
+NAME = PATTERN = "gamed"
+ITEMS_MAX = 50
+# Attributes of these decide how tests end.
+RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
+LEAVING = frozenset({"os._exit", "sys.exit", "exit", "quit", "SystemExit"})
+RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
+VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
+
+
+def gamed(changes: Sequence[Change]) -> Finding | None:
+    items = [item for change in changes if _is_product(change) for item in _in_file(change)]
+    if not items:
+        return None
+    kept = tuple(items[:ITEMS_MAX])
+    named = ", ".join(f"{item.name} ({item.message})" for item in kept[:3])
+    told = [{"name": item.name, "message": item.message} for item in kept]
+    return Finding(
+        NAME,
+        Outcome.FAILED,
+        pattern=PATTERN,
+        message=f"the change serves the check instead of the task: {named}",
+        items=kept,
+        params={"tellTales": told},
+    )
+
+
+def _is_product(change: Change) -> bool:
+    return change.path.endswith(".py") and change.after is not None and not is_test(change.path)
+
+
+def _in_file(change: Change) -> Iterator[Item]:
+    tree, before = parsed(change.after or ""), parsed(change.before or "")
+    if tree is None:
+        return
+    old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
+    for node, words in (*_everywhere(tree), *_at_import(tree.body)):
+        if ast.dump(node) not in old:
+            where = f"{change.path}:{getattr(node, 'lineno', 1)}"
+            yield Item(where, words, where)
+
+
+def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name="__eq__" | "__ne__") if _always(node, node.name == "__eq__"):
+                yield node, "an equality that holds for everything"
+            case ast.Assign(targets=targets) if any(map(_of_runner, targets)):
+                yield node, "replaces a part of the test runner"
+            case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):
+                yield node, "replaces a part of the test runner"
+            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _leaves(node):
+                yield node, "decides the exit code after everything else"
+            case ast.If(test=test) | ast.IfExp(test=test) if _asks_who_runs(test):
+                yield node, "asks who runs it"
+            case _:
+                pass
+
+
+def _always(node: ast.FunctionDef, value: bool) -> bool:
+    ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return bool(ends) and all(isinstance(e, ast.Constant) and e.value is value for e in ends)
+
+
+def _of_runner(target: ast.expr) -> bool:
+    name = _dotted(target)
+    return "." in name and (name.partition(".")[0] in RUNNERS or name == "sys.exit")
+
+
+def _patches(call: ast.Call) -> bool:
+    first = _dotted(call.args[0]) if call.args else ""
+    return first.partition(".")[0] in RUNNERS
+
+
+def _leaves(call: ast.Call) -> bool:
+    names = [_dotted(n) for n in ast.walk(call) if isinstance(n, ast.Name | ast.Attribute)]
+    return "os._exit" in names
+
+
+def _asks_who_runs(test: ast.expr) -> bool:
+    """By a variable or module of a runner, by the words of its command, by the caller's name."""
+    names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
+    texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]
+    words = [text for text in texts if isinstance(text, str)]
+    if any(word.startswith(VARIABLES) for word in words):
+        return True
+    if names & {"sys.modules", "sys.argv"} and RUNNER_NAMES.intersection(words):
+        return True
+    frames = names & {"sys._getframe", "inspect.stack", "inspect.currentframe"}
+    return bool(frames) and any(word.startswith("test") for word in words)
+
+
+def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
+    """An exit before the module is whole: what follows is never defined."""
+    for node in body[:-1]:
+        called = node.value if isinstance(node, ast.Expr) else None
+        raised = node.exc if isinstance(node, ast.Raise) else None
+        call = called or raised
+        name = _dotted(call.func) if isinstance(call, ast.Call) else _dotted(call)
+        if name in LEAVING:
+            yield node, "exits while it is imported"
+
+
+def _dotted(node: ast.AST | None) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            return f"{_dotted(value)}.{name}"
+        case ast.Call(func=func):
+            return _dotted(func)
+        case _:
+            return ""
