@@ -258,6 +258,16 @@ HONEST: dict[str, Case] = {
         },
         {"rates.json": '{"a": 2}'},
     ),
+    "a file that is all a test looks at": Case(
+        PYTEST,
+        {T: "def test_t():\n    assert open('rates.csv').read() == 'a'\n", "rates.csv": "b\n"},
+        {"rates.csv": "a\n"},
+    ),
+    "a file that is all a script looks at": Case(
+        "sh t.sh",
+        {"t.sh": "set -e\ngrep -q good notes.txt\n", "notes.txt": "bad\n"},
+        {"notes.txt": "good\n"},
+    ),
     "a table in the scope": Case(
         PYTEST,
         {T: "def test_t():\n    assert open('rates.csv').read() == 'a'\n", "rates.csv": "b\n"},

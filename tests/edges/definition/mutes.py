@@ -211,6 +211,17 @@ DOUBTS: dict[str, Case] = {
     "the function replaced in the file": py(
         ONE, HEAD + "f = lambda x: 2\n\n\ndef test_f():\n    assert f(1) == 2\n"
     ),
+    "data that a test compares the program with": Case(
+        PYTEST,
+        {
+            T: "from app import f\n\n\ndef test_f():\n"
+            "    assert f(1) == int(open('a.csv').read())\n",
+            "a.csv": "2",
+            "app.py": "def f(x):\n    return x\n",
+        },
+        {"a.csv": "1"},
+        where="a.csv",
+    ),
     "a decorator that may do anything": py(
         ONE, HEAD + "@quiet\ndef test_f():\n    assert f(1) == 2\n"
     ),

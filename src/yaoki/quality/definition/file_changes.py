@@ -100,7 +100,7 @@ class FileChanges:
         if data.same(before, after):
             return
         own = is_expected(path) or in_test_folder(path)
-        if not own and (self.product.named(path) or self.product.reads(path)):
+        if not own and self.product.holds_data(path):
             return
         if is_expected(path) and not data.only_more(before, after):
             judged.items.append(Item(path, data.EDITED, path))

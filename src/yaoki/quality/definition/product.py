@@ -9,11 +9,18 @@ from yaoki.core.scope import covered
 from yaoki.quality.definition import scripts
 from yaoki.quality.definition.files import Files
 from yaoki.quality.definition.reached import Reach, Role
-from yaoki.quality.definition.roles import is_data, names_a_verdict
+from yaoki.quality.definition.references import python_imports
+from yaoki.quality.definition.roles import is_data, language, names_a_verdict
+from yaoki.quality.definition.shell import calls
+from yaoki.quality.definition.tools import READERS, program_of
 from yaoki.quality.suites import is_test
 
 FILES_MAX = 2_000
 _CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
+_STARTS = re.compile(r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\.")
+_BUILT_IN = frozenset(
+    {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,10 @@ class Product:
         tests = [one for one in sorted(self.base.paths) if is_test(one) and not is_data(one)]
         return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
 
-    def reads(self, path: str) -> bool:
+    def holds_data(self, path: str) -> bool:
+        return self.named(path) or self._reads(path) or self._is_subject(path)
+
+    def _reads(self, path: str) -> bool:
         """Does the program itself name this file of data?"""
         name = path.rsplit("/", 1)[-1]
         code = [
@@ -61,3 +71,28 @@ class Product:
             if _CODE.search(one) and not is_test(one) and one not in self.reach.roles
         ]
         return any(name in self.base.text(one) for one in code[:FILES_MAX])
+
+    def _is_subject(self, path: str) -> bool:
+        """Do tests look at this file of data and at nothing else, so that it is what they test?
+
+        A test that also calls the program compares the two, and the file is what it expects.
+        """
+        name = path.rsplit("/", 1)[-1]
+        roles = (Role.TEST, Role.SCRIPT, Role.SUPPORT)
+        readers = [
+            one
+            for one, role in self.reach.roles.items()
+            if role in roles and not is_data(one) and name in self.base.text(one)
+        ]
+        return bool(readers) and not any(self._runs_program(one) for one in readers)
+
+    def _runs_program(self, path: str) -> bool:
+        text = self.base.text(path)
+        spoken = language(path, text)
+        if spoken == "py":
+            own = (one for one in python_imports(text, path, self.base) if not is_test(one))
+            return any(own) or _STARTS.search(text) is not None
+        if spoken == "sh":
+            programs = {program_of(call.words) for call in calls(text)}
+            return bool(programs - READERS - _BUILT_IN)
+        return True
