@@ -104,7 +104,7 @@ def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Pla
     code, task, _ = carried(
         tested,
         {"a": [acts("only", "t_a\n")]},
-        {"allow_weaker_tests": True},
+        {"allow_weaker_tests": True, "scope": ["**"]},
         checks=check(tested),
     )
 

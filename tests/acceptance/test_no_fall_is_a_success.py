@@ -260,7 +260,9 @@ def test_a_plan_may_allow_weaker_tests(place: Place) -> None:
     place.git(*WHO, "commit", "-qm", "a red test")
     acts = [{"delete": ["test_it.py"]}, *writes("a.txt")]
 
-    code, _, _ = carried(place, {"a": [acts]}, {"allow_weaker_tests": True})
+    allowed = {"allow_weaker_tests": True, "scope": ["test_it.py", "a.txt"]}
+
+    code, _, _ = carried(place, {"a": [acts]}, allowed)
 
     assert code == 0
 

@@ -188,6 +188,11 @@ def _task(draft: Draft, placed: Placed) -> None:
         if not is_tag(tag):
             defects.add(placed.at("tags", index), f"{tag[:80]!r} is no tag; a tag has {FORM}")
     _globs(defects, placed.at("scope"), task.scope)
+    for key in ("setup_inputs", "discard"):
+        _globs(defects, placed.at(key), getattr(task, key))
+    if task.allow_weaker_tests and not task.scope:
+        words = "allow_weaker_tests needs a scope that names the files it may weaken"
+        defects.add(placed.at("allow_weaker_tests"), words)
 
 
 def _globs(defects: Defects, path: Path, globs: Sequence[str]) -> None:
