@@ -17,6 +17,7 @@ _ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fa
 ANY_ERROR = frozenset({"AssertionError", "Exception", "BaseException"})
 _EQUAL = ("equal", "tobe", "eq", "assertis", "same", "match_array", "countequal", "approx")
 _LOOSE = ("isnotnone", "istrue", "true", "isinstance", "assertin", "greater", "less", "isnot")
+_TOLERANCES = frozenset({"abs", "rel", "delta", "places", "rel_tol", "abs_tol"})
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
@@ -130,8 +131,14 @@ def _conjuncts(test: ast.expr) -> Iterator[Assertion]:
 
 def _kind(test: ast.expr) -> str:
     if isinstance(test, ast.Compare) and all(isinstance(o, (ast.Eq, ast.Is)) for o in test.ops):
-        return "eq"
+        return "other" if any(map(_tolerates, test.comparators)) else "eq"
     return "other" if isinstance(test, ast.Compare) else "truth"
+
+
+def _tolerates(node: ast.expr) -> bool:
+    """`approx(5, abs=100)`: how far a value may be off is said, so the value no longer counts."""
+    named = isinstance(node, ast.Call) and any(k.arg in _TOLERANCES for k in node.keywords)
+    return named and "approx" in last_name(node).lower()
 
 
 def _always(test: ast.expr) -> bool:
@@ -172,7 +179,7 @@ def _call_kind(name: str, call: ast.Call) -> str:
         one, other = call.args[:2]
         if ast.dump(one) == ast.dump(other):
             return ""
-    if any(word in name for word in _LOOSE):
+    if any(word in name for word in _LOOSE) or any(k.arg in _TOLERANCES for k in call.keywords):
         return "other"
     return "eq" if any(word in name for word in _EQUAL) else "truth"
 

@@ -116,5 +116,8 @@ class FileChanges:
             return
         shell = language(path, before) in ("sh", "")
         changed = shell and not scripts.only_adds(old, new)
-        if changed or scripts.lost_verdict(path, before, after):
+        lost = changed or scripts.lost_verdict(path, before, after)
+        # What a script sources may make the same verdicts in other words.
+        helper = path in self.before.sourced and scripts.holds_verdict(path, after)
+        if lost and not helper:
             judged.items.append(Item(path, scripts.SCRIPT, path))

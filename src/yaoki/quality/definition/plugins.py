@@ -117,8 +117,11 @@ def judge_plugin(path: str, old: Source, new: Source, base: Files, judged: Judge
     _hooks(path, old, new, judged)
     _assigned(path, old, new, judged)
     for name, unit in new.units.items():
-        loaded = path.endswith("conftest.py") or not is_test(path)
-        if loaded and name not in old.units and any("fixture" in one for one in unit.decorators):
+        fixture = any("fixture" in one for one in unit.decorators)
+        # In a file of tests only those that no test asks for reach the tests that stood there.
+        own = is_test(path) and not path.endswith("conftest.py")
+        asked = own and not any("autouse=True" in one for one in unit.decorators)
+        if fixture and name not in old.units and not asked:
             _fixture(path, unit, new.imported, base, judged)
 
 

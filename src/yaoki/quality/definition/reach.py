@@ -248,7 +248,9 @@ class _Walk:
         elif name in _NODE_RUNNERS:
             self._npm(words[1:], places, depth)
         elif name in _SOURCES and len(words) > 1:
-            self._all(self._files.find(words[1], places), Role.SCRIPT, places)
+            sourced = list(self._files.find(words[1], places))
+            self.found.sourced.update(sourced)
+            self._all(sourced, Role.SCRIPT, places)
         elif name == "run-parts":
             self._all(run_parts(words[1:], self._files, places), Role.SCRIPT, places, started=True)
         elif name == "find":

@@ -22,6 +22,7 @@ class Role(Enum):
 @dataclass(slots=True)
 class Reach:
     """`meanings` of recipes: what each goal runs, by file.  `started`: run by being executable.
+    `sourced`: read by another script, into its own shell.
 
     `searched`: folders that the check puts on its search path for modules.
     """
@@ -30,6 +31,7 @@ class Reach:
     meanings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     participants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)
+    sourced: set[str] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
     commands: list[str] = field(default_factory=list)
     tools: set[str] = field(default_factory=set)

@@ -199,7 +199,11 @@ class _Review:
         """Is it loaded by the runner, by the name of its module?"""
         stem = path.rsplit("/", 1)[-1].removesuffix(".py")
         named = re.compile(rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b")
-        return any(named.search(text) for text in self.before.commands)
+        if any(named.search(text) for text in self.before.commands):
+            return True
+        lists = (p for p in self.base.paths if p.rsplit("/", 1)[-1] == "conftest.py")
+        listed = re.compile(rf"pytest_plugins[^\n]*[\"'.]{re.escape(stem)}[\"']")
+        return any(listed.search(self.base.text(p)) for p in lists)
 
     def _settings(self, change: Change, judged: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
