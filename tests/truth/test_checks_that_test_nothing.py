@@ -69,7 +69,7 @@ SEEN_IN_THE_PLAN = [
         RED,
         {"clean": {"git": "clean"}, "tests": {**TESTS["tests"], "on_failure": "skip"}},
         "echo 'X = 1' > x.py",
-        REFUSED,
+        NOT_DONE,
     ),
     Case(
         "git clean by hand beside tests that need not pass",
@@ -140,7 +140,6 @@ SEEN_IN_THE_RUN = [
 LACKING = {**GREEN_PYTEST, "test_a.py": "import not_installed_lib\n\n\ndef test_old():\n    pass\n"}
 RED_FIRST = "def test_old():\n    assert False\n"
 KNOWN: dict[str, Any] = {"tests": {**PYTEST["tests"], "baseline": "known"}}
-NO_FIXTURE = "def test_old(server):\n    assert server\n"
 NOT_KNOWN = [
     proves_nothing("a missing module at the base", KNOWN, files=LACKING),
     proves_nothing(
@@ -224,14 +223,6 @@ HONEST = [
     Case(
         "a known red test beside green ones",
         {**GREEN_PYTEST, "test_old.py": RED_FIRST},
-        KNOWN,
-        write("calc.py", f"{ADD}\n\ndef sub(a, b):\n    return a - b\n"),
-        LANDS,
-        truth=ADDS,
-    ),
-    Case(
-        "a test whose fixture is missing at the base beside green ones",
-        {**GREEN_PYTEST, "test_old.py": NO_FIXTURE},
         KNOWN,
         write("calc.py", f"{ADD}\n\ndef sub(a, b):\n    return a - b\n"),
         LANDS,
