@@ -20,6 +20,7 @@ QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 SUMMARIES: list[tuple[str, tuple[int, int, int]]] = [
     ("===== 3 passed, 1 skipped in 0.12s =====", (3, 0, 1)),
     ("2 failed, 1 passed, 1 error, 1 xfailed, 5 warnings in 12.00s (0:00:12)", (1, 3, 1)),
+    ("133 passed, 143 subtests passed in 1.87s", (133, 0, 0)),
     ("no tests ran in 0.01s", (0, 0, 0)),
     ("5 deselected in 0.01s", (0, 0, 0)),
     ("3 tests collected in 0.02s", (0, 0, 0)),

@@ -310,7 +310,13 @@ def test_what_is_written_is_read_back_and_can_be_used() -> None:
     agents = [Here("claude", "Claude Code", True, "2.1"), Here("codex", "Codex", False, "hangs")]
     tried = [
         Tried(a_check(), State.GREEN),
-        Tried(a_check("web", folder="web", env={"A": "b"}), State.RED, "red: 2 failures", 2),
+        Tried(
+            a_check("web", folder="web", env={"A": "b"}),
+            State.RED,
+            "red: 2 failures",
+            2,
+            known=True,
+        ),
         Tried(a_check("gone"), State.MISSING, "go is not installed\nreally", next="apt install go"),
         Tried(a_check("slow"), State.CUT_OFF, "did not end"),
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app.parts import Parts
-from yaoki.core.baseline import of_base
+from yaoki.core.baseline import at_base
 from yaoki.core.counting import count
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
@@ -103,7 +103,7 @@ class Gate(Parts):
             if words:
                 return {spec.name: _unproven(spec, words) for spec in checks}
             return {
-                spec.name: of_base(room.finding(spec, Path(logs) / spec.name)) for spec in checks
+                spec.name: at_base(room.finding(spec, Path(logs) / spec.name)) for spec in checks
             }
 
     def check_programs(self, plan: Plan) -> None:

@@ -23,7 +23,7 @@ from yaoki.app.remedies import (
 )
 from yaoki.config.finding import Found, State, Tree, Tried, is_wanted
 from yaoki.config.finding.tree import TEXT_BYTES_MAX
-from yaoki.core.baseline import of_base
+from yaoki.core.baseline import at_base, of_base
 from yaoki.core.classify import TIMED_OUT
 from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
@@ -160,7 +160,7 @@ class Bench:
         changed = list(self.base.changed())
         if changed and found.outcome is not Outcome.BROKEN:
             return _unfit(found, spec, changed)
-        return found if was_cut_off(found) else of_base(found)
+        return found if was_cut_off(found) else at_base(found)
 
     @property
     def place(self) -> Path:
@@ -239,7 +239,9 @@ def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
             counted = f"{_counted(number, 'failure')}: " if number else ""
             good = tests_told(finding)
             beside = f"; {good} pass" if good else ""
-            return Tried(found, State.RED, f"red at the base: {counted}{words}{beside}", number)
+            known = bool(number) and of_base(finding).outcome is Outcome.FAILED
+            told = f"red at the base: {counted}{words}{beside}"
+            return Tried(found, State.RED, told, number, known=known)
         case _:
             missing = finding.code == "RESOURCE_NOT_FOUND"
             state = State.MISSING if missing else State.BROKEN

@@ -60,8 +60,13 @@ def of_base(seen: Finding) -> Finding:
     return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
 
 
-def _incomplete(seen: Finding) -> str:
-    """Why the suite did not run as a whole; nothing when it did, or when it is none of tests."""
+def at_base(seen: Finding) -> Finding:
+    """The same for people: a suite that ran as a whole is red, though no test of it passes."""
+    return of_base(seen) if stopped(seen) else seen
+
+
+def stopped(seen: Finding) -> str:
+    """What kept the suite from running as a whole; nothing when it did."""
     missing = seen.params.get("missingModules", ())
     if missing:
         named = ", ".join(repr(name) for name in missing)
@@ -73,6 +78,13 @@ def _incomplete(seen: Finding) -> str:
         return (
             f"did not run to its end ({early}), so the tests behind the first failure are unknown"
         )
+    return ""
+
+
+def _incomplete(seen: Finding) -> str:
+    """Why nobody can tell old failures from new ones here; nothing when one can."""
+    if why := stopped(seen):
+        return why
     counted = PASSED in seen.params
     if counted and not seen.params[PASSED]:
         return f"cannot run: no test passes: {seen.message}"
@@ -94,7 +106,7 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if _missing_anyway(now, base, guard=guard):
         why = _incomplete(now)
         return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
-    if not guard or base.outcome is Outcome.PASSED or _incomplete(now):
+    if not guard or base.outcome is Outcome.PASSED or stopped(now):
         return now
     if base.outcome is not Outcome.FAILED:
         return replace(now, message=f"{now.message} (at the base the check {_said(base)})")

@@ -63,13 +63,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A check and how it did.  `failures` counts those with a name; `next` is what helps."""
+    """A check and how it did.  `failures` counts those with a name; `next` is what helps.
+
+    `known`: its suite ran as a whole, so that these failures can be told from new ones.
+    """
 
     found: Found
     state: State
     words: str = ""
     failures: int = 0
     next: str = ""
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def _table(one: Tried) -> str:
     if found.env:
         pairs = ", ".join(f"{name} = {_text(value)}" for name, value in found.env.items())
         lines.append(f"env = {{ {pairs} }}")
-    if one.state is State.RED and one.failures:
+    if one.state is State.RED and one.known:
         lines.append(
             'baseline = "known"   # failures that the base has do not count against a task'
         )

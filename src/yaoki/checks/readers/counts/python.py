@@ -9,7 +9,7 @@ from yaoki.checks.readers.seen import Output
 from yaoki.checks.readers.tally import Tally, added, matches, worded
 
 _PYTEST = re.compile(
-    r"(?:=+ )?((?:\d{1,9} [a-z]{1,20}(?:, )?){1,10}|no tests ran"
+    r"(?:=+ )?((?:\d{1,9} (?:subtests )?[a-z]{1,20}(?:, )?){1,10}|no tests ran"
     r"|(?:no|\d{1,9}(?:/\d{1,9})?) tests? collected.{0,80}) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$"
 )
 _PYTEST_WORDS = {
