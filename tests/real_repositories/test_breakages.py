@@ -1,0 +1,129 @@
+"""`yaoki init` on real repositories, then ten agents that each break one line of it.
+
+Plain: as somebody has it who cloned it a minute ago, without what its tests need.  Equipped: with
+that in an environment.  In neither may a breakage land (rule 16.5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.alone import own_python
+from tests.acceptance.place import WHO, Completed, Place
+from tests.real_repositories.breakages import REPOSITORIES, Edit, Repository
+
+pytestmark = [pytest.mark.registries, pytest.mark.slow, pytest.mark.timeout(5400)]
+
+BOUND_S = 3600
+BREAK = """\
+import pathlib, sys
+file, old, new = sys.argv[1:4]
+text = pathlib.Path(file).read_text(encoding="utf-8")
+assert old in text, f"{file} lacks {old!r}"
+pathlib.Path(file).write_text(text.replace(old, new, 1), encoding="utf-8")
+"""
+
+
+def call(words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> Completed:
+    done = subprocess.run(
+        words, cwd=cwd, env=env, capture_output=True, text=True, timeout=BOUND_S, check=False
+    )
+    return Completed(done.returncode, done.stdout, done.stderr)
+
+
+def fetched(one: Repository, folder: Path) -> Path:
+    """The release as its registry has it, by whichever registry this machine uses."""
+    folder.mkdir()
+    if one.npm:
+        words = ["npm", "pack", "--silent", f"{one.package}@{one.version}"]
+    else:
+        get = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+        words = [*get, "--no-binary", one.package, f"{one.package}=={one.version}", "-d", "."]
+    done = call(words, folder)
+    assert done.code == 0, done.err
+    (archive,) = [file for file in folder.iterdir() if file.name.endswith((".tgz", ".tar.gz"))]
+    with tarfile.open(archive) as held:
+        held.extractall(folder, filter="data")
+    archive.unlink()
+    (top,) = folder.iterdir()
+    return top
+
+
+def settle(place: Place, source: Path) -> None:
+    """The place's repository holds the release, and nothing else."""
+    for name in ("README", "yaoki.toml"):
+        (place.repo / name).unlink()
+    shutil.copytree(source, place.repo, dirs_exist_ok=True)
+    place.git("add", "-A", "-f")
+    place.git(*WHO, "commit", "-qm", "as released")
+
+
+def a_plan(edits: Sequence[Edit], checks: Mapping[str, Any]) -> dict[str, Any]:
+    """One agent and one task for each edit; the checks are those that init wrote."""
+    breaking = [sys.executable, "-c", BREAK]
+    agents = {f"a{n}": {"command": [*breaking, *edit]} for n, edit in enumerate(edits)}
+    once = {"retry": {"max_retries": 0}}
+    tasks = [
+        {"id": f"b{n}", "goal": f"Refactor {edit[0]}.", "agent": f"a{n}", **once}
+        for n, edit in enumerate(edits)
+    ]
+    own = {"checks": {"tests": checks["tests"]}} if "tests" in checks else {}
+    return {"goal": "Refactor", "agents": agents, "tasks": tasks, **own}
+
+
+def landed(place: Place, one: Repository, env: Mapping[str, str]) -> tuple[int, list[str], str]:
+    """How the run ended, what of it landed, and what init said."""
+    whole = {**place.env, **env}
+    made = call([sys.executable, "-m", "yaoki", "init"], place.repo, whole)
+    assert made.code == 0, made.err
+    checks = tomllib.loads((place.repo / "yaoki.toml").read_text()).get("checks", {})
+    file = place.folder / "plan.json"
+    file.write_text(json.dumps(a_plan(one.edits, checks)))
+    ran = call([sys.executable, "-m", "yaoki", "run", str(file), "--quiet"], place.repo, whole)
+    assert "Traceback" not in ran.out + ran.err
+    if ran.code == 2:
+        return 2, [], made.out
+    tasks = place.status()["tasks"]
+    assert len(tasks) == len(one.edits), ran.err
+    return ran.code, [task["name"] for task in tasks if task["landed"]], made.out
+
+
+@pytest.mark.spec("16.5", "16.4")
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_nothing_lands_in_a_plain_clone_without_test_dependencies(name: str, place: Place) -> None:
+    one = REPOSITORIES[name]
+    settle(place, fetched(one, place.folder / "release"))
+    own = own_python(place.folder / "bin")
+
+    code, names, said = landed(place, one, {"PATH": f"{own}{os.pathsep}{os.environ['PATH']}"})
+
+    assert (code in {2, 4}, names) == (True, []), said
+
+
+@pytest.mark.spec("16.5", "16.4")
+@pytest.mark.parametrize("name", [one.package for one in REPOSITORIES.values() if not one.npm])
+def test_nothing_that_breaks_a_test_lands_where_the_tests_can_run(name: str, place: Place) -> None:
+    one = REPOSITORIES[name]
+    settle(place, fetched(one, place.folder / "release"))
+    home = place.folder / "environment"
+    venv.create(home, symlinks=True, with_pip=True)
+    got = call([str(home / "bin" / "pip"), "install", "-q", "pytest", *one.needs], place.folder)
+    assert got.code == 0, got.err
+    path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+    code, names, said = landed(place, one, {"PATH": path, "VIRTUAL_ENV": str(home)})
+
+    assert (code, names) == (4, []), said
+    assert "green" in said, "its own tests pass before anybody breaks them"
