@@ -85,7 +85,8 @@ def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "done before")
 
-    code, task, entries = carried(place, {"a": [["nothing"]]}, {})
+    may = {"may_change_nothing": True}
+    code, task, entries = carried(place, {"a": [["nothing"]]}, may)
 
     assert (code, task["state"]) == (0, "DONE")
     assert events(entries, "QUALITY_JUDGMENT")[0]["unchanged"] is True
@@ -111,7 +112,7 @@ def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Plac
 @pytest.mark.parametrize(
     ("acts", "task", "pattern"),
     [
-        ([{"write": {"a.txt": "good\n", "b.txt": "x"}}], {"scope": ["a.txt"]}, "out-of-scope"),
+        ([{"write": {"a.txt": "good\n", "README": "x"}}], {"scope": ["a.txt"]}, "out-of-scope"),
         ([{"write": {"a.txt": "good\n", ".yaoki/state.db": "x"}}], {}, "out-of-scope"),
         ([{"write": {"a.txt": "good\n", "yaoki.toml": "x"}}], {}, "out-of-scope"),
         (
@@ -125,7 +126,7 @@ def test_what_goes_too_far_is_sent_back_and_never_lands(
     place: Place, acts: list[Any], task: dict[str, Any], pattern: str
 ) -> None:
     script = {"a": [acts, [{"write": {"a.txt": "good\n"}}, {"run": ["git", "rm", "-qf", "b.txt"]}]]}
-    if pattern == "mass-deletion":
+    if pattern == "mass-deletion" or task:
         script["a"][1] = [
             {"run": ["git", "checkout", "-q", place.git("rev-parse", "main"), "--", "."]},
             *writes("a.txt"),

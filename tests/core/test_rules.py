@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.builders import (
     an_agent,
     an_exit,
 )
+from yaoki.core import classify
 from yaoki.core.events import (
     AgentFinished,
     AttemptStarted,
@@ -37,6 +39,7 @@ from yaoki.core.events import (
 from yaoki.core.failing import Moment
 from yaoki.core.machine import fold
 from yaoki.core.model import (
+    Choice,
     Counts,
     Kind,
     OnFailure,
@@ -209,8 +212,45 @@ def test_a_failing_check_is_tried_again_with_a_date() -> None:
 
 
 @pytest.mark.spec("3.5")
-def test_nothing_changed_and_all_checks_pass_is_already_satisfied() -> None:
-    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
+def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
+    """The checks pass on the base: they prove nothing of an agent that left it alone."""
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(said="Done already.")))
+
+    failure = the_retry(concluded(task, replace(PASSED, changed=()))).failure
+
+    assert (failure.kind, failure.pattern, failure.check) == (
+        Kind.INCOMPLETE,
+        "no-change",
+        "no-change",
+    )
+    assert failure.params["agentSaid"] == "Done already."
+
+
+@pytest.mark.spec("3.5")
+def test_nothing_changed_again_is_a_question_to_a_person() -> None:
+    before = classify.of_idleness(an_exit())
+    work = Work(head="head", exit=an_exit(said="Done."))
+    task = an_active_task(Stage.VERIFY, work=work, feedback=before)
+
+    asked = concluded(task, replace(PASSED, changed=()))[-2]
+
+    assert isinstance(asked, EscalateDecided)
+    assert asked.blocked is Reason.NEEDS_HUMAN
+    assert "The agent says: Done." in asked.question.text
+    assert Choice.WAIVE in asked.question.choices
+
+
+@pytest.mark.spec("3.5")
+@pytest.mark.parametrize(
+    "may",
+    [
+        {"waivers": ("no-change",)},
+        {"take_over": True},
+        {"spec": a_spec(may_change_nothing=True)},
+    ],
+)
+def test_nothing_changed_is_done_where_the_plan_or_a_person_says_so(may: dict[str, Any]) -> None:
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()), **may)
 
     judged = concluded(task, replace(PASSED, changed=()))[-1]
 
