@@ -59,7 +59,7 @@ def the_plan(place: Place) -> dict[str, Any]:
         ],
         {
             "patient": {
-                "shell": f"{wait.replace('exit 0', 'break').replace('; exit 1', '')}; true"
+                "shell": f"{wait.replace('exit 0', 'break').replace('; exit 1', '')}; ls slow.txt"
             },
             "asks": holds("asks.txt"),
             "after": holds("after.txt"),
