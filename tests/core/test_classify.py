@@ -205,7 +205,7 @@ def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
 
     assert (failure.code, failure.ours, failure.check) == ("CHECK_UNFIT", True, "tests")
     assert failure.message == "is not fit: it writes"
-    assert "mend the check" in FATAL[failure.code].actions[0]
+    assert "change the check's command" in FATAL[failure.code].actions[0]
 
 
 @pytest.mark.spec("5.4", "6.7")

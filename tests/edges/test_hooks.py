@@ -305,7 +305,7 @@ def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> Non
 
 
 @pytest.mark.spec("12.6")
-@pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_MARK", "YAOKI_TASK"])
+@pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
 def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
     """The way out for a person; and agents that yaoki itself started are checked by yaoki."""
     said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}

@@ -16,6 +16,7 @@ import pytest
 from tests.edges.repositories import (
     World,
     a_world,
+    approved,
     conflicted,
     git,
     landed,
@@ -121,9 +122,10 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
         git(world.repo, "rev-list", "--first-parent", "--count", f"{other.landed}..{head}") == "1"
     )
     assert world.workspace.worktrees() == {"ab12cd34-2"}
-    assert [work.commit for work in world.workspace.saved() if work.task_id == task.id] == [
-        kept.head
-    ]
+    saved = {w.ref: w.commit for w in world.workspace.saved() if w.task_id == task.id}
+    assert saved.pop(f"refs/yaoki/work/{task.id}/1-ignored") is not None
+    assert list(saved.values()) == [kept.head]
+    assert world.show(f"refs/yaoki/work/{task.id}/1-ignored", "debug.log") == "ignored"
     assert git(world.repo, "fsck", "--no-dangling") == ""
 
 
@@ -139,7 +141,7 @@ def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Pat
     killer = Killer(world, tmp_path)
 
     killer.call("restore", "ab12cd34-1-1", done)
-    head: str = killer.call("undo", world.run, done.landed, done.id)
+    head: str = killer.call("undo", world.run, done.landed, done.id, approved)
 
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
@@ -168,8 +170,6 @@ def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_
     shutil.rmtree(at)
     killer.call("rebuild", task)
     found: Candidate = killer.call("candidate", world.run, task)
-    write(at, a__txt="changed by a check\n")
-    killer.call("settle", task, found.commit)
 
     assert killer.kills > 10
     assert (found.conflicts, found.markers) == ((), ())

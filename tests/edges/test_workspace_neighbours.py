@@ -8,7 +8,7 @@ from pathlib import Path, PosixPath
 import pytest
 
 from tests.edges.clones import clones
-from tests.edges.repositories import World, a_world, git, landed, worked, write
+from tests.edges.repositories import World, a_world, approved, git, landed, worked, write
 from yaoki.errors import GitFailed
 from yaoki.workspace import GitWorkspace
 from yaoki.workspace.git import Git
@@ -74,8 +74,8 @@ def unreadable_head(world: World) -> None:
     [
         lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
         lambda w, _: w.workspace.refuse_held(w.run),
-        lambda w, _: w.workspace.merge(w.run),
-        lambda w, task: w.workspace.undo(w.run, task.landed, task.id),
+        lambda w, _: w.workspace.merge(w.run, approve=approved),
+        lambda w, task: w.workspace.undo(w.run, task.landed, task.id, approved),
     ],
     ids=["land", "refuse_held", "merge", "undo"],
 )

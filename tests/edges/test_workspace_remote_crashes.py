@@ -128,7 +128,7 @@ def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_pa
     one, _ = two.worlds
     task = landed(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push("undo", one.run, task.landed, task.id)
+    Killer(one, tmp_path).after_push("undo", one.run, task.landed, task.id, approved)
     head = opened(one.repo, one.root).undo(one.run, task.landed, task.id, approve=approved)
 
     assert head == two.head()

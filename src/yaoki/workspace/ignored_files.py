@@ -44,7 +44,7 @@ class IgnoredFileStore:
 
     def mark_prepared(self, found: Worktree) -> None:
         """Note what is ignored now, with the sign of its content: set-up made it."""
-        made = {path: _sign(found.path / path) for path in self._files(found)}
+        made = {path: _sign(found.path / path) for path in self._files(found, found.site)}
         self.forget(found.task_id)
         if made:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -53,12 +53,19 @@ class IgnoredFileStore:
     def forget(self, task_id: str) -> None:
         delete(self._note(task_id))
 
-    def left(self, found: Worktree, discard: Sequence[str]) -> IgnoredFiles:
-        """The smallest first, as many as fit."""
+    def left(
+        self, found: Worktree, start: str, index: Path, discard: Sequence[str]
+    ) -> IgnoredFiles:
+        """The smallest first, as many as fit; `index` is filled with the commit `start`.
+
+        Through an index of ours: what an agent left of git's own folder may not be readable.
+        """
+        at = Site(self._git.common_dir, found.path, index)
+        self._git.run("read-tree", start, at=at)
         made, top = self._prepared(found.task_id), found.path
         wanted = [
             path
-            for path in self._files(found)
+            for path in self._files(found, at)
             if made.get(path) != _sign(top / path) and not any(matches(path, g) for g in discard)
         ]
         saved, room = [], self._bytes_max
@@ -68,10 +75,9 @@ class IgnoredFileStore:
                 saved.append(path)
         return IgnoredFiles(tuple(saved), tuple(sorted(set(wanted).difference(saved))))
 
-    def tree(self, found: Worktree, files: IgnoredFiles, start: str, index: Path) -> str:
-        """The commit `start` with the ignored files beside it."""
+    def tree(self, found: Worktree, files: IgnoredFiles, index: Path) -> str:
+        """What the index holds, with the ignored files beside it."""
         at = Site(self._git.common_dir, found.path, index)
-        self._git.run("read-tree", start, at=at)
         given = b"".join(os.fsencode(path) + b"\0" for path in files.saved)
         listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
         literal = self._git.run("--literal-pathspecs", "add", "-f", *listed, at=at, given=given)
@@ -84,8 +90,8 @@ class IgnoredFileStore:
         more = len(files.too_large) - LISTED_MAX
         return "\n".join((*rows, *([f"and {more} more"] if more > 0 else [])))
 
-    def _files(self, found: Worktree) -> list[str]:
-        ignored: Iterable[str] = self._leavings.ignored(found)
+    def _files(self, found: Worktree, at: Site) -> list[str]:
+        ignored: Iterable[str] = self._leavings.ignored(found, at)
         return sorted(p for p in ignored if _plain(found.path / p))
 
     def _prepared(self, task_id: str) -> dict[str, str]:

@@ -133,13 +133,19 @@ class Keeping:
 
     def _save_ignored(self, task: Task, found: Worktree) -> None:
         """What git ignores is in none of these commits, and goes with the worktree."""
-        files = self._ignored.left(found, task.spec.discard)
-        head = self._refs.commits(found.head)[0]
-        if not files or head is None:
+        names = (found.head, task_ref(task.id), task.work.base, run_ref(task.run_id))
+        head = next((commit for commit in self._refs.commits(*names) if commit), None)
+        if head is None:
             return
         with self._content.index("ignored") as index:
             index.unlink(missing_ok=True)
-            tree = self._ignored.tree(found, files, head.sha, index)
+            files = self._ignored.left(found, head.sha, index, task.spec.discard)
+            if not files:
+                return
+            tree = self._ignored.tree(found, files, index)
+        before = self._refs.commits(work_ref(task.id, f"{task.attempt}-{IGNORED}"))[0]
+        if before is not None and before.tree == tree:
+            return
         listing = self._ignored.listing(found, files)
         words = f"{task.spec.name}: ignored files\n\n{listing}"
         message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")

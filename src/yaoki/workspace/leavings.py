@@ -10,7 +10,7 @@ from pathlib import Path
 
 from yaoki.ports import Uncommitted
 from yaoki.workspace.content import readable
-from yaoki.workspace.git import Git
+from yaoki.workspace.git import Git, Site
 from yaoki.workspace.worktree import Worktree
 
 # `--directory` names a folder once, empty or not; what is in it we look up ourselves.
@@ -56,8 +56,8 @@ class Leavings:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    def ignored(self, found: Worktree) -> frozenset[str]:
-        names = self._git.names(*OTHERS, "--ignored", at=found.site)
+    def ignored(self, found: Worktree, at: Site) -> frozenset[str]:
+        names = self._git.names(*OTHERS, "--ignored", at=at)
         return frozenset(path for name in names for path in _below(found.path, name.rstrip("/")))
 
     def hidden(self, found: Worktree, since: float) -> tuple[str, ...]:

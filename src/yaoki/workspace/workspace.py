@@ -236,6 +236,7 @@ class GitWorkspace:
         """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
         return self._preparing.rebuild(task)
 
+    @told
     def tracks(self, commit: str, path: str) -> bool:
         """Is there a file or folder of this name in the commit?"""
         plain = path.removeprefix("./").rstrip("/")
