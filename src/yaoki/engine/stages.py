@@ -146,10 +146,16 @@ class Stages:
         if not verdict.passed and (void := self._riding.void(run, task, candidate.onto, hold)):
             return void
         blame = self._blame(run, task, verdict, hold)
-        already = bool(task.work.changed) and not candidate.changed
+        already = not candidate.changed and (bool(task.work.changed) or self._landed(run, task))
         return Verified(
             verdict, candidate.commit, candidate.onto, candidate.changed, already, blame
         )
+
+    def _landed(self, run: Run, task: Task) -> bool:
+        """Does the branch hold this very task's work, though the store lost its landing?"""
+        steps = self._workspace.landings(run)
+        undone = {step.undoes for step in steps}
+        return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
     def prove(self, run: Run, spec: Spec, commit: str, onto: str) -> Verdict:
         """Prove a commit that no task made, a merge or an undo, with the checks of `spec`."""
