@@ -122,7 +122,7 @@ def test_the_stories_go_where_they_are_meant_to_go(endings: Callable[[str], Endi
         ("goal", "RUN_PAUSED", "", 1),
         ("blamed", "TASK_UNLANDED", "upon", 1),
         ("undone", "TASK_UNLANDED", "three", 1),
-        ("continuous", "ITERATION_FINISHED", "", 2),
+        ("continuous", "ITERATION_FINISHED", "", 3),
         ("failing", "RUN_PAUSED", "", 1),
         ("budget", "RUN_PAUSED", "", 1),
     ):

@@ -6,7 +6,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yaoki.core.continuous import Commit, Iteration, Step, step
@@ -48,23 +48,9 @@ class Iterating:
                 data={**told, "failures_in_row": follows.failures_in_row},
                 failures_in_row=follows.failures_in_row,
             )
-        elif not self._is_told(run, told):
-            self._store.note(run.id, FINISHED, told)
+        else:
+            self._store.end_iterations(run.id, ended.number, FINISHED, told)
         return False
-
-    def _is_told(self, run: Run, told: Mapping[str, object]) -> bool:
-        """Whoever looks at the run again, once it has stopped, sees the same end."""
-        last = self._last(run)
-        return all(last.get(key) == told[key] for key in ("iteration", "decision", "reason"))
-
-    def _last(self, run: Run) -> Mapping[str, object]:
-        """What was told last of an iteration."""
-        found: Mapping[str, object] = {}
-        after = 0
-        while page := self._store.journal(run_id=run.id, after=after):
-            found = next((e.data for e in reversed(page) if e.event == FINISHED), found)
-            after = page[-1].seq
-        return found
 
     def _ended(self, run: Run) -> Iteration:
         number = run.iteration or 1

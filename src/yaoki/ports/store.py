@@ -167,6 +167,11 @@ class Store(Baselines, Protocol):
     ) -> None:
         """Nothing new is begun until a person says so; `event` and `fields` as in `add`."""
 
+    def end_iterations(
+        self, run_id: RunId, number: int, event: str, data: Mapping[str, Any]
+    ) -> None:
+        """Tell why the iteration of this number was the last one; once, whoever looks again."""
+
     def unpause(self, run_id: RunId, words: str) -> Run: ...
 
     def claim(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from yaoki.core.events import AgentFinished, Claimed, Event, LeaseExpired
+from yaoki.core.events import AgentFinished, Claimed, Event, LeaseExpired, PromptSent
 from yaoki.core.model import Lease, Run, RunId, Task, TaskId
 from yaoki.core.schedule import share, turns
 from yaoki.core.train import Contender
@@ -181,9 +181,9 @@ class Claims(Writes):
             self._tell(link, run.id, "BUDGET_WARNING", data)
 
     def _spent(self, link: Link, task: Task, events: Sequence[Event]) -> None:
-        """An agent has ended: people hear at once that a limit is near."""
-        ended = any(isinstance(event, AgentFinished) for event in events)
-        if not ended or not (self._day_budget or self._budgeted(link, task.run_id)):
+        """An agent was started or has ended: people hear at once that a limit is near."""
+        counted = any(isinstance(event, AgentFinished | PromptSent) for event in events)
+        if not counted or not (self._day_budget or self._budgeted(link, task.run_id)):
             return
         run = self._run(link, task.run_id)
         for key, weight in totals.weights(link, run, self._day_budget, self._now()):

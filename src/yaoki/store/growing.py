@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -171,6 +172,24 @@ class Growing(Claims):
     ) -> None:
         self._set_run(link, run_id, fields)
         self._tell(link, run_id, event, {**data, "set": fields} if fields else data)
+
+    def end_iterations(
+        self, run_id: RunId, number: int, event: str, data: Mapping[str, Any]
+    ) -> None:
+        """Why the last iteration was the last one.
+
+        Another worker may have told it, or gone on, since the caller looked at the run.
+        """
+
+        def work(link: Link) -> None:
+            run = self._run(link, run_id, keep=True)
+            row = link.row(sql.LAST_ENTRY, {"run_id": run_id, "event": event})
+            last = json.loads(row["data"]) if row else {}
+            same = all(last.get(key) == data[key] for key in ("iteration", "decision", "reason"))
+            if not same and run.summed_at is None and (run.iteration or 1) == number:
+                self._tell(link, run_id, event, data)
+
+        self._db.write(work)
 
     def unpause(self, run_id: RunId, words: str) -> Run:
         """A person says go: of a budget, as much again is granted."""

@@ -50,6 +50,10 @@ VALUES (:at_ms, :run_id, :task_id,
         :attempt, :event, :data)
 """
 
+LAST_ENTRY = """
+SELECT data FROM journal WHERE run_id = :run_id AND event = :event ORDER BY seq DESC LIMIT 1
+"""
+
 KEEP_ENTRY = """
 INSERT INTO journal (seq, at_ms, run_id, task_id, subtask, attempt, event, data)
 VALUES (:seq, :at_ms, :run_id, :task_id, :subtask, :attempt, :event, :data)
