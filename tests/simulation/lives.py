@@ -61,16 +61,6 @@ class TouchedStore:
     WRITES = frozenset(
         {
             *("submit", "add", "extend", "amend", "amend_all", "record", "note", "update_run"),
-            *(
-                "submit",
-                "add",
-                "amend",
-                "amend_all",
-                "record",
-                "note",
-                "update_run",
-                "end_iterations",
-            ),
             *("claim", "claim_cancelled", "expire", "heartbeat", "cancel_run", "cancel_task"),
             *("pause", "unpause", "end_iterations", "take_notices", "notice_sent", "notice_failed"),
         }

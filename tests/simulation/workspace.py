@@ -178,6 +178,9 @@ class DictWorkspace(DictLines):
     def keep(self, run: Run, task: Task) -> Kept:
         self.touch("keep")
         world, name = self.world, task.id
+        if name not in world.worktrees:
+            # Another worker went on with the task and has removed it.
+            return Kept(task.work.head or task.work.base, "", (), gone=True)
         there, before = world.worktrees[name], world.heads[name]
         if dict(there) != dict(world.tree(before)):
             world.heads[name] = world.commit(there, (before,))

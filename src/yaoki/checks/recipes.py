@@ -17,6 +17,7 @@ _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 # Scripts that a manager runs without `run` before their names.
 _SHORT = frozenset({"test", "start", "t", "tst"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_PHONY = re.compile(r"^\.PHONY *:([^#\n]*)", re.MULTILINE)
 _RULE = re.compile(r"^([\w./ -]{1,200}?) *::?(?!=)([^#\n]*)", re.MULTILINE)
 
 
@@ -90,11 +91,17 @@ def _make(program: Program, folder: Path) -> Recipe:
         return Recipe()
     lines = _lines(text[rules[0].end() :])
     if not lines:
-        return Recipe()
+        idle = f"the target {targets[0]!r} of the makefile has no command"
+        return Recipe(idle=idle) if targets[0] in _phony(text) else Recipe()
     why = [_idle_line(line) for line in lines]
     idle = why[0] if all(why) else ""
     words = f"the target {targets[0]!r} of the makefile runs nothing: {idle}" if idle else ""
     return Recipe("\n".join(line.lstrip("@-+") for line in lines), words)
+
+
+def _phony(text: str) -> set[str]:
+    """Targets that are no files: without a command of their own nothing is done for them."""
+    return {name for hit in _PHONY.finditer(text) for name in hit[1].split()}
 
 
 def _lines(text: str) -> list[str]:

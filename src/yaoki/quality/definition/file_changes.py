@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from yaoki.core.change import Change
 from yaoki.core.model import Item
 from yaoki.quality import loosening
-from yaoki.quality.definition import data, scripts
+from yaoki.quality.definition import data, examples, scripts
 from yaoki.quality.definition.comparison import Judgement
 from yaoki.quality.definition.product import Product
 from yaoki.quality.definition.reached import Reach, Role
@@ -108,6 +108,10 @@ class FileChanges:
 
     def script(self, change: Change, judged: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
+        if examples.is_documented(path, self.before.commands):
+            lost = examples.lost_examples(before, after)
+            judged.items += [Item(path, examples.LOST, path)] if lost else []
+            return
         old, new = scripts.plain_lines(before), scripts.plain_lines(after)
         if old == new or self.product.holds(path, before):
             return
