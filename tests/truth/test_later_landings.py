@@ -147,7 +147,7 @@ TOGETHER = [
         "renames and mends who uses it",
         f"sed -i 's/def f/def g/' m.py; sed -i 's/import f/import g as f/' use.py; {GOOD}",
         ends=LANDS,
-        keys={**SECOND, "allow_weaker_tests": True},
+        keys={**SECOND, "allow_weaker_tests": True, "scope": ["**"]},
     ),
     Case(
         "a group whose subtasks fit",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.checks.counting import counted
-from yaoki.checks.environment import environment, take_report
+from yaoki.checks.environment import environment, old_copy, take_report
 from yaoki.checks.output import ERR, OUT, blank, holds, read_channel, read_tails, shown
 from yaoki.checks.readers import (
     Reading,
@@ -33,6 +33,7 @@ from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings import PATTERNS
 from yaoki.ports import Launch
+from yaoki.system import SystemClock
 
 OUTPUT_BYTES_MAX = 256 << 20
 REPORT = "report.xml"
@@ -78,9 +79,13 @@ def check_command(
     given = {**environment(runner, room), **_named(spec, values, facts.get("environment", {}))}
     own = (worktree, room.home, room.temporary, room.reports) if room else ()
     launch = _launch(spec, cwd, values, given, runner, tuple(map(str, own)))
+    began = SystemClock().now()
     ran = runner.run(folder, launch)
     if room:
         take_report(room.reports / REPORT, folder / REPORT)
+    if room and (copied := old_copy(worktree, folder / REPORT, began)):
+        words = f"its report is a copy of {copied}, which was there before the check"
+        return failed(spec, words, log=str(folder / OUT), seconds=ran.look.seconds)
     return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from pathlib import Path
 
 from yaoki.checks.runner import Runner
 from yaoki.core.environment import BASIC, allowed
 from yaoki.ports import RoomPlaces
-from yaoki.system import plain_file
+from yaoki.system import plain_bytes, plain_file
 
 REPORT_BYTES_MAX = 64 << 20
 PIECE = 1 << 20
@@ -27,6 +29,22 @@ def environment(runner: Runner, room: RoomPlaces | None) -> dict[str, str]:
         "PYTHONNOUSERSITE": "1",
         **private,
     }
+
+
+def old_copy(worktree: Path, report: Path, began: datetime) -> str:
+    """The file from before the check that a report is a copy of; empty when it is of its own.
+
+    A suite may write a report that the next command copies; one that was there before is none.
+    """
+    content = plain_bytes(report, REPORT_BYTES_MAX)
+    for folder, folders, files in os.walk(worktree) if content else ():
+        folders[:] = [name for name in folders if name != ".git"]
+        for path in (Path(folder) / name for name in files):
+            facts = path.lstat()
+            old = facts.st_mtime < began.timestamp() and facts.st_size == len(content or b"")
+            if old and plain_bytes(path, REPORT_BYTES_MAX) == content:
+                return str(path.relative_to(worktree))
+    return ""
 
 
 def take_report(made: Path, target: Path) -> None:

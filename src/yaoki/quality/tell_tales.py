@@ -50,7 +50,7 @@ def _in_file(change: Change) -> Iterator[Item]:
     if tree is None:
         return
     old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
-    for node, words in (*_everywhere(tree), *_at_import(tree.body)):
+    for node, words in (*_everywhere(tree), *_at_import(tree.body), *_below_import(tree.body)):
         if ast.dump(node) not in old:
             where = f"{change.path}:{getattr(node, 'lineno', 1)}"
             yield Item(where, words, where)
@@ -65,7 +65,7 @@ def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                 yield node, "replaces a part of the test runner"
             case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):
                 yield node, "replaces a part of the test runner"
-            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _leaves(node):
+            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _leaves(node, tree):
                 yield node, "decides the exit code after everything else"
             case ast.If(test=test) | ast.IfExp(test=test) if _asks_who_runs(test):
                 yield node, "asks who runs it"
@@ -88,9 +88,16 @@ def _patches(call: ast.Call) -> bool:
     return first.partition(".")[0] in RUNNERS
 
 
-def _leaves(call: ast.Call) -> bool:
-    names = [_dotted(n) for n in ast.walk(call) if isinstance(n, ast.Name | ast.Attribute)]
-    return "os._exit" in names
+def _leaves(call: ast.Call, tree: ast.Module) -> bool:
+    """By itself, or through a function of the same module."""
+    named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
+    own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in named]
+    return any(_calls_exit(node) for node in (call, *own))
+
+
+def _calls_exit(node: ast.AST) -> bool:
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+    return any(_dotted(name) == "os._exit" for name in names)
 
 
 def _asks_who_runs(test: ast.expr) -> bool:
@@ -108,12 +115,21 @@ def _asks_who_runs(test: ast.expr) -> bool:
 
 def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
     """An exit before the module is whole: what follows is never defined."""
-    for node in body[:-1]:
+    for node in body:
         called = node.value if isinstance(node, ast.Expr) else None
         raised = node.exc if isinstance(node, ast.Raise) else None
         call = called or raised
         name = _dotted(call.func) if isinstance(call, ast.Call) else _dotted(call)
-        if name in LEAVING:
+        if name in LEAVING and (node is not body[-1] or name == "os._exit"):
+            yield node, "exits while it is imported"
+
+
+def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
+    """`os._exit` under a condition or in a loop that runs at import; a program's start may."""
+    for node in body:
+        compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
+        start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)
+        if compound and not start and _calls_exit(node):
             yield node, "exits while it is imported"
 
 

@@ -40,7 +40,8 @@ class Product:
             return True
         if scripts.holds_verdict(path, text):
             return False
-        return self.reach.roles.get(path) is Role.PROGRAM or self.named(path)
+        program = self.reach.roles.get(path) is Role.PROGRAM
+        return program or self.named(path) or self._used_by_scripts(path)
 
     def named(self, path: str, *, literally: bool = False) -> bool:
         """Does the scope cover it, or the goal name it?"""
@@ -58,6 +59,14 @@ class Product:
         )
         tests = [one for one in sorted(self.base.paths) if is_test(one) and not is_data(one)]
         return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
+
+    def _used_by_scripts(self, path: str) -> bool:
+        """Does a script that makes the verdict import it?  Then it is what the script looks at."""
+        if not path.endswith(".py"):
+            return False
+        scripts_ = (p for p, role in self.reach.roles.items() if role is Role.SCRIPT and p != path)
+        judges = (p for p in scripts_ if p.endswith(".py") and p in self.base.paths)
+        return any(path in python_imports(self.base.text(p), p, self.base) for p in judges)
 
     def holds_data(self, path: str) -> bool:
         return self.named(path) or self._reads(path) or self._is_subject(path)
