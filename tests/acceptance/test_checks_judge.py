@@ -128,7 +128,7 @@ def test_a_set_up_that_fails_leaves_the_check_unproven_at_the_base(
     """Its exit code was ignored, and what merely lacked its set-up was shown as red."""
     first: dict[str, Any] = {"id": "a", "checks": ["one"], "setup": [setup]}
     tasks = [first, {"id": "b", "checks": ["two"]}]
-    plan = place.plan(a_plan({}, tasks, {"one": holds("one.txt"), "two": {"shell": "true"}}))
+    plan = place.plan(a_plan({}, tasks, {"one": holds("one.txt"), "two": {"shell": "ls README"}}))
 
     document = place.yaoki("plan", plan, "--baseline", "--json").document
 

@@ -62,7 +62,7 @@ def test_ignored_files_that_were_there_outlive_the_second_look(place: Place) -> 
     plan = a_plan({"a": [acts]}, [{"id": "a", **ONE}], {"c": {"shell": shell}})
     place.yaoki("run", place.plan(plan))
 
-    (worktree,) = [file.parent.parent for file in place.home.rglob("deep/old")]
+    (worktree,) = [file.parent.parent for file in (place.home / "worktrees").rglob("deep/old")]
     assert [file.name for file in (worktree / "deep").iterdir()] == ["old"]
     assert not (worktree.parent / "made").exists()
 

@@ -139,6 +139,8 @@ def test_a_planner_plans_each_iteration(place: Place) -> None:
 def test_an_iteration_that_changes_nothing_says_so(place: Place) -> None:
     plan = growing({f"grow-i{n}": [["nothing"]] for n in range(2, 15)}, max_iterations=2)
     plan["checks"]["some"] = holds("README", "hello")
+    for task in plan["tasks"]:
+        task["may_change_nothing"] = True
 
     place.yaoki("run", place.plan({**plan, "continuous": {"max_iterations": 3}}), "--quiet")
 

@@ -366,7 +366,7 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
     assert names["attempt"] == Counter(place.story())["ATTEMPT_STARTED"]
     assert names["summary"] == 1
     landed = [s for s in spans if s.attributes.get("yaoki.outcome") == "LANDED"]
-    assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b"}
+    assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
 
 
 def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place: Place) -> None:

@@ -40,7 +40,7 @@ def test_a_run_is_carried_to_its_end_on_a_server(place: Place, url: str) -> None
     assert "no store in the database yet" in empty.out
     assert (before.code, "no run here yet" in before.err) == (6, True)
     assert {task["state"] for task in place.status()["tasks"]} == {"DONE"}
-    assert by_hand(url, "SELECT count(*) FROM tasks WHERE state = 'DONE'") == [(2,)]
+    assert by_hand(url, "SELECT count(*) FROM tasks WHERE state = 'DONE'") == [(3,)]
     assert place.yaoki("why", "one").code == 0
     assert len(place.yaoki("trace", "one").out.splitlines()) > 5
 
