@@ -198,6 +198,7 @@ HONEST = [
         {"t": {"run": ["python3", "-m", "doctest", "calc.py"]}},
         FIXES,
         LANDS,
+        keys={"scope": ["calc.py"]},
         truth=ADDS,
     ),
     Case(
