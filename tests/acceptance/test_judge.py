@@ -120,26 +120,29 @@ def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
     assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
 
 
-@pytest.mark.spec("6.7", "4.8", "14.3")
+@pytest.mark.spec("6.7", "16.1", "14.3")
 @pytest.mark.parametrize(
-    ("script", "name"),
+    "script",
     [
-        ("echo new > z.py", "z.py"),
-        ("git branch evil", "evil"),
-        ("git tag evil", "tag evil"),
-        ("git config core.hooksPath /nowhere", "config"),
-        ("rm -f .git", "the worktree's .git"),
+        "echo new > z.py",
+        "git branch evil",
+        "git tag evil",
+        "git config core.hooksPath /nowhere",
+        "rm -rf .git",
     ],
 )
-def test_a_judge_that_touches_what_it_must_leave_alone_is_noticed(
-    place: Place, script: str, name: str
-) -> None:
+def test_what_a_judge_does_in_its_room_stays_there(place: Place, script: str) -> None:
+    """It looks at a clone of its own: the repository does not see what it did."""
+    before = (place.git("for-each-ref", "refs/heads", "refs/tags"), place.git("config", "--list"))
     acts = [{"run": ["sh", "-c", script]}, {"say": PASS}]
-    code, task, entries = judged(place, critic(acts))
 
-    (data,) = found(entries)
-    assert (code, task["attempt"], data["outcome"]) == (4, 1, "BROKEN")
-    assert data["message"].endswith(f"changed while it ran: {name}")
+    code, task, _ = judged(place, critic(acts))
+
+    assert (code, task["state"]) == (0, "DONE")
+    assert "z.py" not in place.git("ls-tree", "-r", "--name-only", place.status()["run_branch"])
+    refs = place.git("for-each-ref", "refs/heads", "refs/tags").splitlines()
+    kept = "\n".join(line for line in refs if "refs/heads/yaoki/" not in line)
+    assert (kept, place.git("config", "--list")) == before
 
 
 @pytest.mark.spec("6.7")

@@ -82,8 +82,8 @@ def check_command(
     began = SystemClock().now()
     ran = runner.run(folder, launch)
     if room:
-        take_report(room.reports / REPORT, folder / REPORT)
-    if room and (copied := old_copy(worktree, folder / REPORT, began)):
+        take_report(room.reports / REPORT, folder / REPORT, launch.secrets)
+    if room and (copied := old_copy(worktree, room.reports / REPORT, began)):
         words = f"its report is a copy of {copied}, which was there before the check"
         return failed(spec, words, log=str(folder / OUT), seconds=ran.look.seconds)
     return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))

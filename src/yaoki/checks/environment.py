@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
 from yaoki.checks.runner import Runner
 from yaoki.core.environment import BASIC, allowed
+from yaoki.core.redact import mask
 from yaoki.ports import RoomPlaces
-from yaoki.system import plain_bytes, plain_file
+from yaoki.system import plain_bytes
 
 REPORT_BYTES_MAX = 64 << 20
-PIECE = 1 << 20
 # Code under test must not be able to tell a check from a person's terminal by its name.
 TERMINAL = "xterm-256color"
 
@@ -47,13 +48,12 @@ def old_copy(worktree: Path, report: Path, began: datetime) -> str:
     return ""
 
 
-def take_report(made: Path, target: Path) -> None:
-    """Keep the report of a check with its logs; only a plain file that the check wrote counts."""
-    with plain_file(made) as stream:
-        if stream is None:
-            return
-        with target.open("xb") as copy:
-            left = REPORT_BYTES_MAX
-            while left > 0 and (piece := stream.read(min(PIECE, left))):
-                copy.write(piece)
-                left -= len(piece)
+def take_report(made: Path, target: Path, secrets: Iterable[str]) -> None:
+    """Keep the report of a check with its logs, without what may not be told.
+
+    Only a plain file that the check wrote counts.
+    """
+    content = plain_bytes(made, REPORT_BYTES_MAX)
+    if content is not None:
+        told = mask(content.decode("utf-8", "surrogateescape"), tuple(secrets))
+        target.write_bytes(told.encode("utf-8", "surrogateescape"))
