@@ -267,7 +267,7 @@ def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
     red = verified(place, run)["done"]
 
     assert all("the run branch does not hold" in words for words in red)
-    assert len(red) == 2
+    assert len(red) == 3
 
 
 def test_a_run_that_was_edited_to_its_end_is_named(place: Place) -> None:

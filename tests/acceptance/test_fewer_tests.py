@@ -80,7 +80,7 @@ def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> N
     assert words in tested.yaoki("why", "a").out
     assert words in tested.yaoki("report", "--format", "markdown", "-o", "-").out
     assert words.partition(" ")[2] in tested.yaoki("report", "--format", "html", "-o", "-").out
-    (proof,) = [one["proof"] for one in report["tasks"]]
+    proof = report["tasks"][0]["proof"]
     assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
 
 

@@ -97,7 +97,7 @@ def test_an_agent_at_work_looks_extends_and_says_how_it_ended(place: Place, tmp_
     plan = a_plan(
         {
             "one": [[keeps_environment(kept), waits_for(go), *writes("a.txt")]],
-            "more": [writes("a.txt")],
+            "more": [[*writes("a.txt"), *writes("more.txt")]],
         },
         [{"id": "one", "checks": ["a"]}],
         CHECKS,

@@ -284,7 +284,7 @@ def test_a_check_does_not_run_in_a_folder_that_the_agent_made_for_it(place: Plac
         "goal": "Reach",
         "agents": {"bold": {"command": ["bash", "-c", script]}},
         "agent": "bold",
-        "checks": {"report": {"run": ["test", "{report}"]}},
+        "checks": {"report": {"run": ["sh", "-c", "ls README", "{report}"]}},
         "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["report"], "max_iterations": 1}],
     }
 

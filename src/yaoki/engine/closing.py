@@ -75,6 +75,13 @@ class Closing:
         self._guard.look(run)
         return bool(self._store.run(run.id).paused) or self._done_check.refuse_unproven(run)
 
+    def _refuse_unproven(self, run: Run) -> bool:
+        """Before the whole is proven: is there a row that claims more than the journal file?"""
+        ends = status(self._store.tally(run.id), resting=True)
+        if run.summed_at is not None or ends is not Status.DONE:
+            return False
+        return self._done_check.refuse_unproven(run)
+
     def expire(self, run_id: RunId) -> None:
         """Phases that ran out of time, also while somebody plans them."""
         run = self._store.run(run_id)
@@ -86,6 +93,7 @@ class Closing:
             self._undoing.settle,
             self._recovering.settle,
             self._replanning.expire,
+            self._refuse_unproven,
             self._proofs.settle,
             self._replanning.settle,
             self._iterating.settle,

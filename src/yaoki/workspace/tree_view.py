@@ -29,6 +29,8 @@ def tree_view(git: Git, commit: str) -> TreeView:
     return TreeView(frozenset(ids), read, ids)
 
 
+# What one task lands is what the next one builds on.
+@lru_cache(maxsize=4)
 def _ids(git: Git, commit: str) -> dict[str, str]:
     """`mode hash` of every tracked path, in the form of `git ls-tree`: `mode type hash\\tpath`."""
     found = {}

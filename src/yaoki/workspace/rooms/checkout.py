@@ -81,6 +81,6 @@ class RoomCheckout:
         (folder / "objects" / "info" / "alternates").write_bytes(borrowed)
         (folder / "HEAD").write_text(f"{commit}\n", encoding="ascii")
         (folder / "config").write_bytes(config.encode("utf-8", "surrogateescape"))
-        (folder / "packed-refs").write_bytes(self._source.packed_refs())
+        (folder / "packed-refs").write_bytes(self._source.packed_refs)
         if shallow := self._source.shallow():
             (folder / "shallow").write_bytes(shallow)

@@ -38,8 +38,12 @@ class RoomSource:
         file = self.repository.common_dir / "shallow"
         return file.read_bytes() if file.is_file() else b""
 
+    @cached_property
     def packed_refs(self) -> bytes:
-        """Branches and tags as one file, for checks that ask git about versions or branches."""
+        """Branches and tags as one file, for checks that ask git about versions or branches.
+
+        Read once per process: a branch that moves meanwhile says nothing about the commit.
+        """
         form = "%(objectname) %(refname)"
         rows = self.git.run("for-each-ref", f"--format={form}").out.splitlines(keepends=True)
         own = tuple(name.encode() for name in OWN_REFS)
