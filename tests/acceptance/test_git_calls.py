@@ -11,7 +11,7 @@ import pytest
 from tests.acceptance.place import Place, a_plan, writes
 
 # Five of them put the candidate into its proof room and look at what a check left there.
-CALLS_MAX = 15
+CALLS_MAX = 17
 # What a call of ours is known by, and what comes right before its command.
 LAST_SETTING = "advice.addEmbeddedRepo=false "
 

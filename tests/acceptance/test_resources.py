@@ -39,7 +39,7 @@ def telling(folder: Path, marker: Path, *names: str) -> dict[str, Any]:
 
 def seen(folder: Path, who: str) -> list[str]:
     """What the first one said: the last proof of the run has ports of its own."""
-    return (folder / who).read_text().split()[:3]
+    return (folder / who).read_text().splitlines()[0].split()
 
 
 def resources(place: Place, words: str) -> None:
