@@ -55,7 +55,8 @@ def test_an_agent_that_only_commits_nothing_has_satisfied_nothing(place: Place) 
         place, {"a": [[empty, {"rate_limit": {"retry_after": 0}}], ["nothing"]]}, {}
     )
 
-    assert kinds(entries) == ["RATE_LIMIT"]
+    # The limit first, then nothing twice: the agent is asked once more, then a person.
+    assert kinds(entries) == ["RATE_LIMIT", "INCOMPLETE", "INCOMPLETE"]
 
 
 @pytest.mark.spec("0.2", "8.6", "0.6")

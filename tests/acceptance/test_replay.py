@@ -55,9 +55,9 @@ def test_every_landed_commit_passes_again_and_nothing_else_is_touched(place: Pla
 
     assert done.code == 0, done.out + done.err
     said = [line for line in done.out.splitlines() if "PASSED again" in line]
-    assert [line.split()[1] for line in said] == ["a", "b"]
-    assert "2 of 2 landed commits passed again in a fresh clone" in done.out
-    assert "proving 1 of 2 again: a" in done.err
+    assert [line.split()[1] for line in said] == ["a", "b", "done_when"]
+    assert "3 of 3 landed commits passed again in a fresh clone" in done.out
+    assert "proving 1 of 3 again: a" in done.err
     assert (place.git("status", "--porcelain"), place.git("for-each-ref")) == before
     assert by_hand(place.database, "SELECT count(*) FROM journal") == lines
     assert leftovers(place) == []
