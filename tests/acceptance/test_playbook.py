@@ -105,7 +105,7 @@ SCRIPT: dict[str, Any] = {
     "p2.1": [writes("executor-guard.sh", FILES["executor-guard.sh"])],
     "p4.1": [writes("playbook-format.md", FILES["playbook-format.md"])],
     "p4.2": [writes("ARCHITECTURE.md", FILES["ARCHITECTURE.md"])],
-    # What an earlier subtask made true already is done without a change.
+    **{name: [writes(f"notes/{name}.md")] for name in ("p2.2", "p3.1", "p3.2")},
     "default": [["nothing"]],
 }
 HOOK = {".claude/hooks/generate-repository-map.sh": "echo map > repository-map.yaml\n"}

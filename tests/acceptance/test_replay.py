@@ -56,7 +56,7 @@ def test_every_landed_commit_passes_again_and_nothing_else_is_touched(place: Pla
     assert done.code == 0, done.out + done.err
     said = [line for line in done.out.splitlines() if "PASSED again" in line]
     assert [line.split()[1] for line in said] == ["a", "b", "done_when"]
-    assert "3 of 3 landed commits passed again in a fresh clone" in done.out
+    assert "3 of 3 proofs passed again in a fresh clone" in done.out
     assert "proving 1 of 3 again: a" in done.err
     assert (place.git("status", "--porcelain"), place.git("for-each-ref")) == before
     assert by_hand(place.database, "SELECT count(*) FROM journal") == lines
@@ -74,11 +74,12 @@ def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(place: Plac
 
     told = done.document
     assert (done.code, told["verified"], told["schema"] > 0) == (1, False, True)
-    a, b = told["commits"]
+    a, b, last = told["commits"]
+    assert (last["ok"], last["name"]) == (True, "done_when"), "it has the check of a alone"
     assert (a["ok"], b["ok"], b["name"]) == (True, False, "b")
     assert b["commit"] == place.task("b")["landed"]
     assert (b["checks"][0]["journal"], b["checks"][0]["outcome"]) == ("PASSED", "FAILED")
-    assert told["summary"].startswith("1 of 2 landed commits")
+    assert told["summary"].startswith("2 of 3 proofs")
 
 
 def test_the_number_of_tests_is_told(place: Place) -> None:
@@ -120,7 +121,7 @@ def test_a_set_up_that_fails_proves_nothing(place: Place) -> None:
     done = place.yaoki("verify", "--replay", run)
 
     assert done.code == 1, done.out + done.err
-    assert "0 of 2 landed commits passed again" in done.out
+    assert "0 of 3 proofs passed again" in done.out
     assert "set-up 'test -f" in done.out
 
 
@@ -160,7 +161,7 @@ def test_ctrl_c_leaves_no_clone_behind(place: Place) -> None:
     process = place.start("verify", "--replay")
     assert process.stdout is not None
     for said in process.stdout:
-        if said.startswith("proving 1 of 2"):
+        if said.startswith("proving 1 of 3"):
             break
 
     process.send_signal(signal.SIGINT)

@@ -28,12 +28,13 @@ def telling(folder: Path, marker: Path, *names: str) -> dict[str, Any]:
     tasks = [
         {
             "id": name,
-            "setup": [["sh", "-c", f"{TELL} > {folder}/setup.{name}"]],
+            "setup": [["sh", "-c", f"{TELL} >> {folder}/setup.{name}"]],
             "checks": [f"sees-{name}"],
         }
         for name in names
     ]
-    checks = {f"sees-{name}": {"shell": f"{TELL} >> {folder}/check.{name}"} for name in names}
+    sees = {name: f"test -f {name}.txt && {TELL} >> {folder}/check.{name}" for name in names}
+    checks = {f"sees-{name}": {"shell": line} for name, line in sees.items()}
     return a_plan(script, tasks, checks)
 
 

@@ -202,4 +202,4 @@ def summary(found: Sequence[Replayed]) -> str:
     waived = sum(one.outcome is Again.WAIVED for one in checks)
     more = f"; {count(left, 'check')} not replayed" if left else ""
     more += f"; {count(waived, 'check')} waived by a person" if waived else ""
-    return f"{good} of {count(len(found), 'landed commit')} passed again in a fresh clone{more}"
+    return f"{good} of {count(len(found), 'proof')} passed again in a fresh clone{more}"

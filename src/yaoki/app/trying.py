@@ -240,7 +240,7 @@ def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
             good = tests_told(finding)
             beside = f"; {good} pass" if good else ""
             known = bool(number) and of_base(finding).outcome is Outcome.FAILED
-            told = f"red at the base: {counted}{words}{beside}"
+            told = f"{counted}{words}{beside}"
             return Tried(found, State.RED, told, number, known=known)
         case _:
             missing = finding.code == "RESOURCE_NOT_FOUND"

@@ -188,7 +188,7 @@ def _agents(*, quiet: bool) -> tuple[Here, ...]:
 def _show(one: Tried, discovery: Discovery) -> None:
     size = max(len(found.name) for found in discovery.checks)
     head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.found.name:<{size}}"
-    words = one.words.removeprefix("red at the base: ") or line(one.found.command, 100)
+    words = one.words or line(one.found.command, 100)
     prose(paint(f"  {head}  {line(words, 200)}", COLOURS.get(one.state)))
     if one.next:
         prose(f"  {'':<11}  {'':<{size}}  {line(one.next)}")

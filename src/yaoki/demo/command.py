@@ -17,7 +17,7 @@ import click
 
 from yaoki.cli.render import columns, say
 from yaoki.demo import stage
-from yaoki.demo.telling import Telling, loud
+from yaoki.demo.telling import JournalTail, Telling, loud
 from yaoki.errors import NotNow, YaokiError
 from yaoki.system import Child, SystemClock, run
 
@@ -58,6 +58,7 @@ class Story:
         self._home = home
         self._repo = home / "library"
         self._env = {**os.environ, "YAOKI_HOME": str(home / "state"), "PYTHONUNBUFFERED": "1"}
+        self._journal = JournalTail(self._repo / ".yaoki" / "journal")
         self._clock = SystemClock()
         self._began = self._clock.now()
 
@@ -78,8 +79,7 @@ class Story:
         """Until the agent of `night` is at work; then its worker gets no last word."""
         worker = self._yaoki("run", str(plan))
         try:
-            for line in worker.lines():
-                telling.hear(line)
+            for _ in self._heard(worker, telling):
                 if telling.begun("night"):
                     break
         finally:
@@ -93,11 +93,22 @@ class Story:
     def _second_life(self, telling: Telling) -> int:
         worker = self._yaoki("resume")
         try:
-            for line in worker.lines():
-                telling.hear(line)
+            for _ in self._heard(worker, telling):
+                pass
             return worker.wait()
         finally:
             worker.kill()
+
+    def _heard(self, worker: Child, telling: Telling) -> Iterator[None]:
+        """Whenever the worker says a line, the journal has the entry that it speaks of."""
+        for _ in worker.lines():
+            self._hear(telling)
+            yield
+        self._hear(telling)
+
+    def _hear(self, telling: Telling) -> None:
+        for entry in self._journal.new():
+            telling.hear(entry)
 
     def _yaoki(self, *words: str) -> Child:
         # Nothing is imported from the repository, whatever its modules are called.

@@ -28,7 +28,7 @@ class PlanStages:
         answer = self._planning.read(run, task, folder)
         head = self._workspace.head(run)
         finding = _finding(answer)
-        return Verified(Verdict((finding,)), head, head, ("(the plan)",))
+        return Verified(Verdict((finding,)), head, head)
 
     def land(self, run: Run, task: Task, folder: Path) -> Report:
         """Read again: a kill in between loses nothing, and what landed meanwhile counts."""

@@ -22,19 +22,20 @@ VALUES (:id, :goal, :repo, :base_branch, :base, :created_ms, :catalogue, :done_w
 INSERT_TASK = """
 INSERT INTO tasks (id, run_id, n, name, kind, state, stage, attempt, epoch, holder, lease_ms,
                    due_ms, rank, priority, required, open_needs, agent, reason, cancel_wanted,
-                   landed, doc, account, held, undo_wanted, parent, phase, tags, place, refused)
+                   recall_wanted, landed, doc, account, held, undo_wanted, parent, phase, tags,
+                   place, refused)
 VALUES (:id, :run_id, :n, :name, :kind, :state, :stage, :attempt, :epoch, :holder, :lease_ms,
         :due_ms, :rank, :priority, :required, :open_needs, :agent, :reason, :cancel_wanted,
-        :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags, :place,
-        :refused)
+        :recall_wanted, :landed, :doc, :account, :held, :undo_wanted, :parent, :phase, :tags,
+        :place, :refused)
 """
 
 UPDATE_TASK = """
 UPDATE tasks SET state = :state, stage = :stage, attempt = :attempt, epoch = :epoch,
                  holder = :holder, lease_ms = :lease_ms, due_ms = :due_ms, agent = :agent,
                  account = :account, reason = :reason, cancel_wanted = :cancel_wanted,
-                 landed = :landed, doc = :doc, held = :held, undo_wanted = :undo_wanted,
-                 place = :place, refused = :refused,
+                 recall_wanted = :recall_wanted, landed = :landed, doc = :doc, held = :held,
+                 undo_wanted = :undo_wanted, place = :place, refused = :refused,
                  rank = coalesce(:rank, rank),
                  claimed_ms = coalesce(:claimed_ms, claimed_ms)
 WHERE id = :id
@@ -167,8 +168,9 @@ UPDATE tasks SET lease_ms = :lease_ms
 WHERE id = :id AND epoch = :epoch AND state = 'ACTIVE' AND holder = :holder
 """
 
-# 1: a person cancelled it; 2: what it stands on is taken back.
-WANTED_CANCELLED = "SELECT id FROM tasks WHERE state = 'ACTIVE' AND cancel_wanted > 0"
+WANTED_CANCELLED = """
+SELECT id FROM tasks WHERE state = 'ACTIVE' AND (cancel_wanted = 1 OR recall_wanted = 1)
+"""
 
 REPLACED_BY = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_REPLACED' ORDER BY seq DESC LIMIT 1
@@ -180,7 +182,8 @@ UNDO_WANTED = "SELECT * FROM tasks WHERE run_id = :run_id AND undo_wanted = 1 OR
 
 FILLS = """
 SELECT * FROM tasks WHERE run_id = :run_id AND kind = 'plan' AND open_needs = 0
-  AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') AND cancel_wanted = 0 ORDER BY n
+  AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') AND cancel_wanted = 0 AND recall_wanted = 0
+ORDER BY n
 """
 
 # When the last of its needs was done, or when it was made if it has none.

@@ -17,6 +17,7 @@ from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import (
     OFF_BRANCH,
     UNCHANGED,
+    Idle,
     RunView,
     TaskView,
     in_need,
@@ -34,6 +35,7 @@ __all__ = [
     "UNCHANGED",
     "Decision",
     "Explanation",
+    "Idle",
     "PlanView",
     "RunView",
     "TaskBound",

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, Literal
 
 from yaoki.core.counting import count
 from yaoki.core.graph import causes
@@ -30,6 +31,13 @@ OFF_BRANCH = "landed, but its commit is not on the branch any more"
 STUCK = frozenset({State.ESCALATED, State.CANCELLED})
 OPEN = frozenset(state for state in State if not state.final and state not in STUCK)
 NEEDS_SHOWN = 3
+
+
+class Idle(StrEnum):
+    """Why nothing of a whole run is begun, in words; the names are what documents say."""
+
+    PAUSED = "the run is paused"
+    NOBODY = "nobody carries the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +194,11 @@ def run_head(
     return RunView(run, stands, (), counts, "", spent or Spend())
 
 
-def _idle(run: Run, stands: Status, *, worker: bool) -> str:
+def _idle(run: Run, stands: Status, *, worker: bool) -> Idle | Literal[""]:
     """Why nothing of the run is begun, whatever is ready."""
     if run.paused:
-        return "the run is paused"
-    return "nobody carries the run" if stands is Status.ACTIVE and not worker else ""
+        return Idle.PAUSED
+    return Idle.NOBODY if stands is Status.ACTIVE and not worker else ""
 
 
 def _causes(

@@ -8,15 +8,13 @@ from typing import Any
 
 from yaoki.core.model import Reason, Stage, State
 from yaoki.ports import Row
-from yaoki.views import TaskView, waiting_for
+from yaoki.views import Idle, TaskView, waiting_for
 
 NEEDS_SHOWN = 3
 CAUSES = (
     *("BLOCKED", "HELD", "HELD_GROUP", "HELD_USED", "DUE", "NEEDS", "ACCOUNT", "PROBE"),
     *("TURN", "PAUSED", "NOBODY", "SLOT", "SAID"),
 )
-# What a view says of a whole run, and our name for it.
-KNOWN = {"the run is paused": "PAUSED", "nobody carries the run": "NOBODY"}
 Document = dict[str, Any]
 
 
@@ -54,7 +52,7 @@ def _cause(task: TaskView, now: datetime) -> str:
     if task.limited_until is not None and row.stage == Stage.PREPARE:
         return "ACCOUNT" if task.limited_until > now else "PROBE"
     if task.lacks:
-        return KNOWN.get(task.lacks, "SAID")
+        return task.lacks.name if isinstance(task.lacks, Idle) else "SAID"
     return "TURN" if row.refused and row.stage == Stage.VERIFY else "SLOT"
 
 

@@ -183,6 +183,8 @@ def _story(one: Tried) -> Iterator[str]:
             yield f"# {head}: {_words(one.words)}"
             if one.next:
                 yield f"# what helps: {_words(one.next)}"
+        case State.RED:
+            yield f"# red at the base: {_words(one.words)}"
         case _:
             yield f"# {_words(one.words)}"
 

@@ -49,6 +49,9 @@ class Product:
         name = re.escape(path.rsplit("/", 1)[-1])
         return inside or re.search(rf"(?<![\w.]){name}(?![\w/])", self.goal) is not None
 
+    def is_tested(self, path: str) -> bool:
+        return self.named(path) or self._imported(path)
+
     def _imported(self, path: str) -> bool:
         """Do tests import it?  Then it is the program that they test."""
         stem = re.escape(path.rsplit("/", 1)[-1].partition(".")[0])

@@ -162,7 +162,10 @@ class _Review:
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
-        return is_test(path) or Role.SUPPORT in roles
+        if is_test(path) or (Role.SUPPORT in roles and is_support(path)):
+            return True
+        # What lies beside a script and is imported by it may be the program that it tests.
+        return Role.SUPPORT in roles and not self.product.is_tested(path)
 
     def _shape(self, change: Change) -> None:
         judged = Judgement()

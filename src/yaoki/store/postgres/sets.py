@@ -21,7 +21,8 @@ FROM json_populate_recordset(NULL::journal, CAST(:rows AS json)) given
 """
 _PLAIN = (
     *("state", "stage", "attempt", "epoch", "holder", "lease_ms", "due_ms", "agent", "account"),
-    *("reason", "cancel_wanted", "landed", "doc", "held", "undo_wanted", "place", "refused"),
+    *("reason", "cancel_wanted", "recall_wanted", "landed", "doc", "held", "undo_wanted"),
+    *("place", "refused"),
 )
 _KEPT_IF_NULL = ("rank", "claimed_ms")
 _UPDATE_TASKS = f"""
