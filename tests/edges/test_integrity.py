@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.quality import Change, weakened
+from tests.edges.weakening import weakened
+from yaoki.quality import Change
 
 
 def change(path: str, before: str | None, after: str | None) -> Change:
@@ -295,8 +296,11 @@ def test_what_weakens_the_tests_is_named(name: str) -> None:
 
 
 @pytest.mark.spec("6.6")
-def test_a_test_file_that_cannot_be_parsed_any_more_is_judged_by_its_shape() -> None:
-    assert weakened([change("test_a.py", REAL, REAL + "def (:\n")]) is None
+def test_tests_in_a_file_that_cannot_be_parsed_any_more_are_gone() -> None:
+    found = weakened([change("test_a.py", REAL, REAL + "def (:\n")])
+
+    assert found is not None
+    assert found.items[0].message == "the test was deleted, or is never run"
 
 
 @pytest.mark.spec("6.6", "16.7")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.edges.repositories import World, a_world, commit, write
+from tests.edges.weakening import weakened
 from yaoki.core.change import Change, Claims
 from yaoki.core.model import Finding, OnFailure
-from yaoki.quality import judge, weakened
+from yaoki.quality import judge
 from yaoki.workspace.changes import changes
 from yaoki.workspace.git import Git
 

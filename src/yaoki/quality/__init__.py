@@ -6,7 +6,6 @@ Values in, findings out.
 from __future__ import annotations
 
 from yaoki.quality.definition import definition_files, review
-from yaoki.quality.integrity import weakened
 from yaoki.quality.judging import judge
 from yaoki.quality.model import Change, Claims
 from yaoki.quality.tell_tales import gamed
@@ -20,5 +19,4 @@ __all__ = [
     "is_trivial",
     "judge",
     "review",
-    "weakened",
 ]

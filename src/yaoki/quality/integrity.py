@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from yaoki.core.integrity import finding
-from yaoki.core.model import Finding, Item
-from yaoki.quality.loosening import loosened
+from yaoki.core.model import Item
 from yaoki.quality.model import Change
 from yaoki.quality.side import unread_words
-from yaoki.quality.suites import Skip, Suite, is_collected, is_test, suite_of
+from yaoki.quality.suites import Skip, Suite, is_collected, suite_of
 
 # Hooks that gather tests, or that say how they ended.
 _HOOKS = re.compile(
@@ -19,38 +17,6 @@ _HOOKS = re.compile(
     r"|pycollect_\w{1,40}|itemcollected|runtest_(?:protocol|makereport|call)|pyfunc_call|sessionfinish|report_\w{1,40}"
     r"|deselected)\b|\bos\._exit\("
 )
-
-
-def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding | None:
-    """What the change takes away from the tests; None when it takes nothing.
-
-    `commands` are the programs of the plan's checks: a script that checks is part of the checking.
-    """
-    tests = [change for change in changes if is_test(change.path)]
-    items = [
-        *_gone(changes, tests),
-        *emptied(tests),
-        *skipped(tests),
-        *hooked(tests),
-        *loosened(changes, frozenset(commands)),
-        *unread(tests),
-    ]
-    return finding(items) if items else None
-
-
-def _gone(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[Item]:
-    """Tests that stood before and stand nowhere in the change after it; a moved test is no loss."""
-    lost = _total(_before(c).names for c in tests) - _total(_after(c).names for c in changes)
-    for change in tests:
-        if change.before is None:
-            continue
-        here = _before(change).names - _after(change).names
-        for name in sorted(here):
-            if lost[name] > 0:
-                lost[name] -= here[name]
-                yield Item(name, "the test was deleted, or is never run", change.path)
-        if change.after is None and not _before(change).names and not change.path.endswith(".rs"):
-            yield Item(change.path, "a file of the tests was deleted", change.path)
 
 
 def unread(tests: Sequence[Change]) -> Iterator[Item]:

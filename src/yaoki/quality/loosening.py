@@ -6,10 +6,9 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from yaoki.core.model import Item
 from yaoki.quality.commented import uncommented
 from yaoki.quality.languages import GRAMMARS
 from yaoki.quality.lexer import read
@@ -50,28 +49,9 @@ _MAKE_TURNS = re.compile(
 _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
 
 
-def loosened(changes: Iterable[Change], commands: frozenset[str]) -> Iterator[Item]:
-    for change in changes:
-        if words := _words(change, commands):
-            yield Item(change.path, words, change.path)
-
-
 def loosening_of(change: Change) -> str:
     """Why a change of settings makes the checks weaker; empty when it does not."""
-    return _words(change, frozenset())
-
-
-def judges(path: str) -> bool:
-    """Are these settings whose meaning is known here?"""
-    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
-    return known or _CONFIG.search(path) is not None
-
-
-def _words(change: Change, commands: frozenset[str]) -> str:
-    """Why this change makes the checks weaker; empty when it does not."""
     stood = change.before is not None
-    if stood and (change.path in commands or f"./{change.path}" in commands):
-        return WORDS
     if _CONFIG.search(change.path):
         if (
             stood
@@ -84,6 +64,12 @@ def _words(change: Change, commands: frozenset[str]) -> str:
         return WORDS if stood else narrowing(change.after or "")
     judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
     return judge(change) if judge is not None else ""
+
+
+def judges(path: str) -> bool:
+    """Are these settings whose meaning is known here?"""
+    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
+    return known or _CONFIG.search(path) is not None
 
 
 def _of_family(path: str) -> Callable[[Change], str] | None:
