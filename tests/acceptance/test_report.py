@@ -196,7 +196,7 @@ def test_a_receipt_is_confirmed_by_git_alone_even_in_a_bare_clone(place: Place) 
                 "needs": ["one"],
                 "tasks": [{"id": n, "goal": f"Do {n}.", "checks": [n]} for n in "ab"],
             },
-            {"id": "idle", "checks": ["one"], "needs": ["pair"]},
+            {"id": "idle", "checks": ["one"], "needs": ["pair"], "may_change_nothing": True},
             {"id": "two", "checks": ["two"], "needs": ["idle"]},
         ],
         {n: holds(f"{n}.txt") for n in ("a", "b", "one", "two")},
@@ -340,7 +340,10 @@ def test_what_was_noticed_and_what_changed_nothing_is_told_at_the_end(place: Pla
     place.git(*WHO, "commit", "-qm", "ignore")
     hidden = {"write": {"a.txt": "good\n", "hidden.py": "1\n"}}
     acts = {"a": [[hidden, {"run": ["sh", "-c", MOVES]}]], "idle": [[{"say": "all done"}]]}
-    tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "idle", "needs": ["a"]}]
+    tasks: list[dict[str, Any]] = [
+        {"id": "a"},
+        {"id": "idle", "needs": ["a"], "may_change_nothing": True},
+    ]
 
     done = place.yaoki(
         "run", place.plan(a_plan(acts, tasks, {"ok": {"shell": "test -f README"}})), "--quiet"
