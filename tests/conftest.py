@@ -9,18 +9,23 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.acceptance.place import INSTALLED
 from tests.store import server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "where the acceptance tests have their store"
     parser.addoption("--store", choices=("sqlite", "postgresql"), default="sqlite", help=words)
+    words = "start the installed program for every command of the acceptance tests"
+    parser.addoption("--installed", action="store_true", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Who asks for a server is not told that all is well where there is none."""
     if config.getoption("store") == "postgresql" and (why := server.missing()):
         raise pytest.UsageError(why)
+    if config.getoption("installed"):
+        os.environ[INSTALLED] = "yes"
     _let_programs_hear()
     _let_examples_take_their_time()
 

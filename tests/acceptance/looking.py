@@ -1,51 +1,56 @@
-"""What tests look up again and again, without a start of the interpreter each time.
+"""`yaoki` called by tests without a start of the interpreter each time.
 
-A process that has imported yaoki forks, and the fork calls the program's own `main`.  What a test
-proves still runs as the installed program; this only tells how things stand afterwards.
+A process that has imported yaoki forks, and the fork calls the program's own `main` with the words,
+folder and environment of the call.  `--installed` starts the installed program for each call
+instead; `Place.start` always does.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import pkgutil
+import random
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryFile
-from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
 # The program itself, which would begin at once, and the script that imports nothing else of ours.
 NOT_IMPORTED = {"yaoki.__main__", "yaoki.shim.__main__"}
-_turn = Lock()
 
 
 def look(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `yaoki` with these words."""
     asked = {"words": list(words), "cwd": str(cwd), "env": dict(env)}
-    with _turn:
-        server = _server(env["PYTHONPYCACHEPREFIX"])
-        assert server.stdin is not None
-        assert server.stdout is not None
-        print(json.dumps(asked), file=server.stdin, flush=True)
-        told = json.loads(server.stdout.readline())
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
+        line.connect(_server(env["PYTHONPYCACHEPREFIX"]))
+        print(json.dumps(asked), file=talk, flush=True)
+        told = json.loads(talk.readline())
+    assert told["code"] != -signal.SIGALRM, f"yaoki {words} did not end in {BOUND_S} s: {told}"
     return told["code"], told["out"], told["err"]
 
 
 @cache
-def _server(pycache: str) -> subprocess.Popen[str]:
-    """One for each test process; it ends when nobody can ask it any more."""
+def _server(pycache: str) -> str:
+    """The address of the one of this test process; it ends when nobody can ask it any more."""
+    folder = tempfile.TemporaryDirectory(prefix="yaoki-looking-")
+    atexit.register(folder.cleanup)
+    address = f"{folder.name}/socket"
     server = subprocess.Popen(
-        (sys.executable, "-m", "tests.acceptance.looking"),
+        (sys.executable, "-m", "tests.acceptance.looking", address),
         cwd=ROOT,
         env={**os.environ, "PYTHONPYCACHEPREFIX": pycache},
         stdin=subprocess.PIPE,
@@ -53,37 +58,78 @@ def _server(pycache: str) -> subprocess.Popen[str]:
         text=True,
     )
     atexit.register(server.communicate)
-    return server
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+    return address
 
 
-def serve(questions: IO[str]) -> None:
+def serve(address: str) -> None:
     for module in pkgutil.walk_packages(import_module("yaoki").__path__, "yaoki."):
         if module.name not in NOT_IMPORTED:
             import_module(module.name)
-    for line in questions:
-        with TemporaryFile() as out, TemporaryFile() as err:
-            child = os.fork()
-            if not child:
-                _answer(json.loads(line), out.fileno(), err.fileno())
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            told = {"code": code, "out": _text(out), "err": _text(err)}
-        print(json.dumps(told), flush=True)
+    gc.freeze()
+    # Who ignores this signal need not collect its children; each fork sets its own.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(address)
+        door.listen(64)
+        print("ready", flush=True)
+        if not os.fork():
+            _end_with_tests(os.getppid())
+        while True:
+            line, _ = door.accept()
+            with line:
+                if not os.fork():
+                    door.close()
+                    _handle(line)
 
 
-def _answer(asked: Mapping[str, Any], out: int, err: int) -> None:
+def _end_with_tests(server: int) -> NoReturn:
+    """Standard input closes when the process of the tests is gone."""
+    sys.stdin.read()
+    os.kill(server, signal.SIGTERM)
+    os._exit(0)
+
+
+def _handle(line: socket.socket) -> NoReturn:
+    """In a fork of its own for each call, so that calls may run beside each other."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with (
+        line.makefile("rw") as talk,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        asked = json.loads(talk.readline())
+        if not (child := os.fork()):
+            line.close()
+            _answer(asked, out.fileno(), err.fileno())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps({"code": code, "out": _text(out), "err": _text(err)}), file=talk)
+    os._exit(0)
+
+
+def _answer(asked: Mapping[str, Any], out: int, err: int) -> NoReturn:
     """In the fork, which never returns."""
     code = 1
     try:
         signal.alarm(BOUND_S)
+        random.seed()
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["env"])
+        sys.argv = ["yaoki", *asked["words"]]
         nowhere = os.open(os.devnull, os.O_RDONLY)
         for ours, theirs in ((nowhere, 0), (out, 1), (err, 2)):
             os.dup2(ours, theirs)
+        os.closerange(3, 1024)
         from yaoki.cli.main import main
 
         code = main(asked["words"])
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.current_thread():
+                thread.join()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
     except BaseException:  # noqa: BLE001 - the fork must not go on as the server
         traceback.print_exc()
     finally:
@@ -98,4 +144,4 @@ def _text(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    serve(sys.stdin)
+    serve(sys.argv[1])
