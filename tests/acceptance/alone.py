@@ -39,8 +39,11 @@ def _packages(pycache: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     for held in Path(sysconfig.get_path("purelib")).iterdir():
         if not held.name.startswith(LACKS) and not held.name.endswith(".pth"):
+            link = place / held.name
+            if link.is_symlink() and not link.exists():
+                link.unlink(missing_ok=True)  # of a checkout that is gone
             with suppress(FileExistsError):
-                (place / held.name).symlink_to(held)
+                link.symlink_to(held)
     return place
 
 
