@@ -241,8 +241,8 @@ _HINTS: Mapping[Kind, str] = {
     Kind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
     Kind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
     Kind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no endless process.",
-    Kind.CONFLICT: "The work conflicts with the run branch. Conflict markers stand in the files "
-    "named below: resolve them, keep both intentions.",
+    Kind.CONFLICT: "The work conflicts with the run branch. Resolve the files named below so that "
+    "both intentions hold; leave no conflict marker and no file of one side.",
 }
 
 

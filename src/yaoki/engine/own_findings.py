@@ -50,7 +50,9 @@ def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
     Only failures are findings here: that nothing was deleted proves nothing.
     """
     if candidate.markers and "conflict-markers" not in task.waivers:
-        yield _failing("conflict-markers", "merge-conflict", "conflict markers", candidate.markers)
+        yield _failing(
+            "conflict-markers", "merge-conflict", "unresolved conflict", candidate.markers
+        )
     too_many = candidate.deleted * 2 > candidate.tracked and candidate.tracked > 0
     allowed = task.spec.allow_mass_deletion or "mass-deletion" in task.waivers
     if too_many and not allowed:

@@ -11,6 +11,7 @@ from yaoki.errors import BranchStrayed, GitFailed, NotNow
 from yaoki.ports import Candidate, Riders
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, first_line, message
+from yaoki.workspace.conflict_tree import is_side
 from yaoki.workspace.content import LINK, Change, Content, readable
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.refs import Commit, Move, Refs, branch_of, candidate_ref, task_ref
@@ -110,9 +111,14 @@ class Landing:
             changed=tuple(readable(change.path) for change in changes),
             deleted=deleted,
             tracked=self._content.count(onto.tree) if deleted else 0,
-            markers=self._commits.marked(onto.sha, commit, changes) if changes else (),
+            markers=self._unresolved(onto.sha, commit, changes) if changes else (),
             links_out=tuple(self._links_out(changes)),
         )
+
+    def _unresolved(self, onto: str, commit: str, changes: Sequence[Change]) -> tuple[str, ...]:
+        sides = (change.path for change in changes if change.status == "A")
+        left = tuple(readable(path) for path in sides if is_side(path))
+        return (*self._commits.marked(onto, commit, changes), *left)
 
     def _links_out(self, changes: Sequence[Change]) -> Iterator[str]:
         """Links that this work made or changed and whose target no clone would have."""

@@ -9,6 +9,7 @@ from yaoki.errors import GitFailed
 from yaoki.ports import Place
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.commits import Commits
+from yaoki.workspace.conflict_tree import ConflictTrees
 from yaoki.workspace.content import Content
 from yaoki.workspace.git import Git
 from yaoki.workspace.ignored_files import IgnoredFileStore
@@ -45,6 +46,7 @@ class Preparing:
         self._refs, self._commits, self._content = refs, commits, content
         self._worktrees, self._spares, self._keeping = worktrees, spares, keeping
         self._branch, self._sharing, self._ignored = branch, sharing, ignored
+        self._conflicts = ConflictTrees(git, content)
 
     def prepare(self, run: Run, task: Task) -> Place:
         found, head = self._found(task)
@@ -123,12 +125,12 @@ class Preparing:
         if self._refs.contains(run_head, head.sha):
             return head
         work = task.work.head or head.sha
-        merged = self._commits.merge(work, run_head)
+        tree = self._conflicts.merged(work, run_head)
         words = self._commits.message(f"{task.spec.name}: the run branch merged in", task)
-        commit = self._commits.make(merged.tree, [work, run_head], words)
+        commit = self._commits.make(tree, [work, run_head], words)
         self._keeping.secure(task)
         self._worktrees.put(found, commit)
-        return Commit(commit, merged.tree, (work, run_head))
+        return Commit(commit, tree, (work, run_head))
 
     def rebuild(self, task: Task) -> bool:
         """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
