@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, Item, Kind, Task, TaskKind
 from yaoki.core.prompt import (
     BUDGETS,
     GENERIC_HINT,
     ITEMS_SHOWN,
-    clip_bytes,
     compose,
     fence,
     what_failed,

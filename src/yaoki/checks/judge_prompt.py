@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import one_line, plain
 from yaoki.core.model import Finding
-from yaoki.core.prompt import clip_bytes, fence
+from yaoki.core.prompt import fence
 
 # Together below what one argument of a command line may hold.
 BUDGETS: Mapping[str, int] = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import Function, json_option, look, opened, repo_option
+from yaoki.cli.persons import calling_agent
 from yaoki.cli.render import document, line, next_command, prose
 from yaoki.core.counting import count
 from yaoki.core.redact import mask_values
@@ -76,7 +77,9 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
     with opened(repo) as app:
         run = app.naming.run(run_name)
         answer = _answer(app, run, file)
-        made = app.growth.extend(run, answer.specs, answer.replaces)
+        made = app.growth.extend(
+            run, answer.specs, answer.replaces, by_agent=calling_agent(app) is not None
+        )
         words = f"revision {made.revision}, {count(len(made.tasks), 'task')} added"
         return _told(app, run, made, words, as_json=as_json)
 
@@ -100,7 +103,7 @@ def add_retry_task(
         task = app.store.task(app.naming.task(retry_of, run_name))
         run = app.store.run(task.run_id)
         told = mask_values(" ".join(goal), confided(app, os.environ))
-        made = app.growth.add_retry(task, told)
+        made = app.growth.add_retry(task, told, by_agent=calling_agent(app) is not None)
         words = f"{task.id} is replaced by {made.tasks[0]}"
         return _told(app, run, made, words, as_json=as_json)
 

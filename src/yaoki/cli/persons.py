@@ -8,21 +8,25 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from yaoki.core.model import TaskId
+from yaoki.core.model import Task, TaskId
 from yaoki.errors import NotNow, Unknown
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
 
-def refuse_agents(app: App) -> None:
-    """Only those of this store: an agent that tests yaoki itself is a person to its own runs."""
+def calling_agent(app: App) -> Task | None:
+    """Whose agent calls: an agent that tests yaoki itself is a person to its own runs."""
     task_id = os.environ.get("YAOKI_TASK", "")
-    if not task_id:
-        return
     try:
-        task = app.store.task(TaskId(task_id))
+        return app.store.task(TaskId(task_id)) if task_id else None
     except Unknown:
+        return None
+
+
+def refuse_agents(app: App) -> None:
+    task = calling_agent(app)
+    if task is None:
         return
     raise NotNow(
         f"this is for people, and the agent of {task.id} calls",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.fingerprint import fingerprint
 from yaoki.core.model import (
     NO_CHANGE,
@@ -367,7 +368,7 @@ def _of_finding(finding: Finding) -> Failure:
         items=failure.items,
         reason=Reason.NEEDS_HUMAN if finding.check == NO_CHANGE else None,
         params=finding.params,
-        output=finding.output[-OUTPUT_KEPT:],
+        output=clip_bytes(finding.output, OUTPUT_KEPT),
         fingerprint=failure.fingerprint,
         replan=finding.replan,
     )

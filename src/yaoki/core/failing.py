@@ -38,9 +38,9 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
     """Plan the next try, or hand the task to a person."""
     failure = _with_limit(task, failure)
     kinds = _kinds(task, failure)
-    same = retry.same_in_a_row(task, failure, tree)
+    same, alike = retry.same_in_a_row(task, failure, tree), retry.alike_in_a_row(task, failure)
     decision = retry.decide_retry(task, failure, same, moment.chance)
-    why = Why(decision.rule, _inputs(task, failure, decision, same), (decision.otherwise,))
+    why = Why(decision.rule, _inputs(task, failure, decision, (same, alike)), (decision.otherwise,))
     # A judge at its limit is asked again about the same work; no agent runs once more for that.
     stage = task.stage if failure.ours or failure.account else Stage.PREPARE
     if decision.verdict == "RETRY":
@@ -60,7 +60,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
                 fresh=decision.strategy in {"fresh", "next-agent"},
                 agent_index=task.agent_index + next_agent,
                 same_failures=same,
-                alike_failures=0 if next_agent else retry.alike_in_a_row(task, failure),
+                alike_failures=0 if next_agent else alike,
                 tree=tree,
                 kinds=kinds,
                 failure_type=failure.kind.value,
@@ -74,7 +74,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
             blocked=blocked,
             stage=Stage.PREPARE,
             same_failures=same,
-            alike_failures=retry.alike_in_a_row(task, failure),
+            alike_failures=alike,
             tree=tree,
             kinds=kinds,
             current_retry_count=decision.current,
@@ -82,7 +82,7 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
             why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
         )
         return (held,)
-    return _ask(task, failure, blocked, decision, moment, (stage, same, tree, why, kinds))
+    return _ask(task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds))
 
 
 def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
@@ -105,10 +105,10 @@ def _ask(
     blocked: Reason,
     decision: retry.Decision,
     moment: Moment,
-    seen: tuple[Stage, int, str, Why, tuple[str, ...]],
+    seen: tuple[Stage, tuple[int, int], str, Why, tuple[str, ...]],
 ) -> tuple[Event, ...]:
     """One answerable question to a person, and what they are told."""
-    stage, same, tree, why, kinds = seen
+    stage, (same, alike), tree, why, kinds = seen
     report = escalate.report(task, failure, blocked, decision, moment.now, kinds)
     decided = EscalateDecided(
         failure=failure,
@@ -118,7 +118,7 @@ def _ask(
         question=report.question,
         stage=stage,
         same_failures=same,
-        alike_failures=retry.alike_in_a_row(task, failure),
+        alike_failures=alike,
         tree=tree,
         kinds=kinds,
         current_retry_count=decision.current,
@@ -153,14 +153,18 @@ def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
         if task.parent
         else "another task's landing since this one began",
     )
-    told = Why(decision.rule, _inputs(task, failure, decision, task.same_failures), ())
+    in_a_row = task.same_failures, task.alike_failures
+    told = Why(decision.rule, _inputs(task, failure, decision, in_a_row), ())
     told = replace(told, otherwise=(decision.otherwise,))
     # The failure stands among them already, since the task was held.
-    seen = (Stage.PREPARE, task.same_failures, task.failed_tree, told, task.kinds)
+    seen = (Stage.PREPARE, in_a_row, task.failed_tree, told, task.kinds)
     return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 
-def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -> dict[str, object]:
+def _inputs(
+    task: Task, failure: Failure, decision: retry.Decision, in_a_row: tuple[int, int]
+) -> dict[str, object]:
+    """`in_a_row`: failures with one fingerprint and one diff, and with one fingerprint alone."""
     policy = task.spec.policy
     return {
         "kind": failure.kind.value,
@@ -171,8 +175,8 @@ def _inputs(task: Task, failure: Failure, decision: retry.Decision, same: int) -
         "content_retries_max": policy.content_retries_max,
         "total": task.spent_total,
         "max_total_attempts": policy.total_attempts_max,
-        "same_failure_in_a_row": same,
-        "same_fingerprint_in_a_row": retry.alike_in_a_row(task, failure),
+        "same_failure_in_a_row": in_a_row[0],
+        "same_fingerprint_in_a_row": in_a_row[1],
         "fingerprint": failure.fingerprint,
         "delay_s": decision.delay.total_seconds(),
         "reasoning": decision.reasoning,

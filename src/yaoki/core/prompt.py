@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from yaoki.core import planner
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.escalate import hint
 from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
 
@@ -32,25 +33,6 @@ class Prompt:
 
     text: str
     fault: str = ""
-
-
-def clip_bytes(text: str, most: int) -> str:
-    """Head and tail within `most` bytes, and how much was cut in between.
-
-    What is no text, such as a file name in another encoding, is shown escaped.
-    """
-    raw = text.encode(errors="backslashreplace")
-    if len(raw) <= most:
-        return raw.decode()
-    room = max(0, most - len(_cut(len(raw)).encode()))
-    start = raw[: room // 3].decode(errors="ignore")
-    end = raw[len(raw) - (room - room // 3) :].decode(errors="ignore") if room else ""
-    mark = _cut(len(raw) - len(start.encode()) - len(end.encode()))
-    return start + mark + end if room else mark.encode()[:most].decode(errors="ignore")
-
-
-def _cut(count: int) -> str:
-    return f"\n[… {count} bytes cut …]\n"
 
 
 def fence(text: str) -> str:

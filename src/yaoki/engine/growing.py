@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from yaoki.core.counting import count
 from yaoki.core.events import Event, Note, Planned
-from yaoki.core.model import Run, Spec, State, Task, TaskId, TaskKind
+from yaoki.core.model import REPLANS_MAX, Run, Spec, State, Task, TaskId, TaskKind
 from yaoki.core.status import Status, stands_at
 from yaoki.errors import NotNow, PlanInvalid, Unknown
 from yaoki.ports import Row, Store
@@ -31,19 +31,37 @@ class Growth:
 
     # -------------------------------------------------------------- more tasks
 
-    def extend(self, run: Run, specs: Sequence[Spec], replaces: Mapping[str, str]) -> Made:
-        """Add tasks, some in the place of failed ones; all of it or nothing."""
-        made, revision = self._store.extend(run.id, specs, replaces, _refuse_over)
+    def extend(
+        self,
+        run: Run,
+        specs: Sequence[Spec],
+        replaces: Mapping[str, str],
+        *,
+        by_agent: bool = False,
+    ) -> Made:
+        """Add tasks, some in the place of failed ones; all of it or nothing.
+
+        A person may replace a task as often as they like, an agent only so often.
+        """
+        for task_id in replaces.values() if by_agent else ():
+            self._refuse_again(self._store.task(TaskId(task_id)))
+        made, revision = self._store.extend(run.id, specs, replaces, _refuse_over, planned=by_agent)
         return Made(tuple(made), revision)
 
-    def add_retry(self, task: Task, goal: str) -> Made:
+    def _refuse_again(self, task: Task) -> None:
+        if task.counts.replans >= REPLANS_MAX:
+            words = f"{task.id} was replaced {task.counts.replans} times already"
+            hint = "ask a person: yaoki result --status question --question TEXT"
+            raise NotNow(words, hint=hint)
+
+    def add_retry(self, task: Task, goal: str, *, by_agent: bool = False) -> Made:
         """Another task in the place of a failed one: lineage kept, dependents revived."""
         run = self._store.run(task.run_id)
         if task.state is not State.ESCALATED and not task.held:
             words = f"{task.id} has not failed: it is {task.state.value}"
             raise NotNow(words, hint=instead(task, run))
         spec = replace(task.spec, name=self._free(run, task), goal=goal or task.spec.goal)
-        return self.extend(run, [spec], {spec.name: task.id})
+        return self.extend(run, [spec], {spec.name: task.id}, by_agent=by_agent)
 
     def _free(self, run: Run, task: Task) -> str:
         taken = {row.name for row in self._store.rows(run.id)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.events import PromptSent
 from yaoki.core.model import (
     AgentExit,
@@ -15,7 +16,7 @@ from yaoki.core.model import (
     Spec,
     Task,
 )
-from yaoki.core.prompt import Prompt, clip_bytes, compose
+from yaoki.core.prompt import Prompt, compose
 from yaoki.core.reports import (
     Declined,
     Interrupted,

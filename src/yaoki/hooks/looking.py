@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.classify import of_verdict
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.model import CONTENT, CheckSpec, Failure, Finding, Outcome, Verdict
-from yaoki.core.prompt import BUDGETS, clip_bytes, what_failed
+from yaoki.core.prompt import BUDGETS, what_failed
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.wire import from_data
 from yaoki.errors import Unknown

@@ -111,7 +111,10 @@ def extend(desk: Desk, given: of.OfExtend) -> Document:
     with desk.opened("extend") as app:
         run = desk.run(app, given.run)
         answer = told_safely(tasks_in(app, run, given.tasks), confided(app, desk.environ))
-        return _grown(app, run, app.growth.extend(run, answer.specs, answer.replaces))
+        by_agent = desk.caller is not None
+        return _grown(
+            app, run, app.growth.extend(run, answer.specs, answer.replaces, by_agent=by_agent)
+        )
 
 
 def add_retry_task(desk: Desk, given: of.OfAddRetryTask) -> Document:
@@ -121,7 +124,8 @@ def add_retry_task(desk: Desk, given: of.OfAddRetryTask) -> Document:
         task = app.store.task(app.naming.task(given.task, run.id))
         desk.run(app, task.run_id)
         goal = mask_values(given.goal, confided(app, desk.environ))
-        return _grown(app, app.store.run(task.run_id), app.growth.add_retry(task, goal))
+        made = app.growth.add_retry(task, goal, by_agent=desk.caller is not None)
+        return _grown(app, app.store.run(task.run_id), made)
 
 
 def complete(desk: Desk, given: of.OfComplete) -> Document:

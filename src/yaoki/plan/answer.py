@@ -168,8 +168,11 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
     wanted = one.get("checks") or [c.name for c in heir.checks] if heir else one.get("checks")
     checks = wanted if wanted is not None else list(catalogue.checks)
     _known(name, "check", checks, catalogue.checks, ground)
-    agents = [one["agent"]] if one.get("agent") else [a.name for a in (heir or usual).agents]
+    inherited = (heir.agents if heir else ()) or usual.agents
+    agents = [one["agent"]] if one.get("agent") else [a.name for a in inherited]
     _known(name, "agent", agents, catalogue.agents, ground)
+    if kind is not TaskKind.CHECK and not agents:
+        ground.defects.append(f"{name}: no agent is named, and the run has none to take")
     if len(one["goal"].encode()) > ground.text_bytes_max:
         ground.defects.append(
             f"{name}: its goal is over the limit of {ground.text_bytes_max} bytes"

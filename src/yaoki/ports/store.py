@@ -136,10 +136,13 @@ class Store(Baselines, Protocol):
         specs: Sequence[Spec],
         replaces: Mapping[str, str],
         refuse: Callable[[Run], None],
+        *,
+        planned: bool = False,
     ) -> tuple[list[TaskId], int]:
         """Add tasks as the next revision of the plan; returns them and its number.
 
-        `refuse` raises when the run, as it is in the transaction, takes no more tasks.
+        `refuse` raises when the run, as it is in the transaction, takes no more tasks.  `planned`:
+        no person asked for it, so a replacement counts against its lineage.
         """
 
     def amend_all(

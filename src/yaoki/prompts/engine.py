@@ -9,8 +9,9 @@ from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import one_line, plain
-from yaoki.core.prompt import clip_bytes, fence
+from yaoki.core.prompt import fence
 from yaoki.errors import TemplateInvalid
 from yaoki.prompts.place import Hit
 from yaoki.prompts.source import Source, read

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import plain
 from yaoki.core.model import CONTENT, Failure, Item, Kind
-from yaoki.core.prompt import clip_bytes
 from yaoki.core.settings import PATTERNS
 
 # Every failure gives these.

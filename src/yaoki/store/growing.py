@@ -59,6 +59,8 @@ class Growing(Claims):
         specs: Sequence[Spec],
         replaces: Mapping[str, str],
         refuse: Callable[[Run], None],
+        *,
+        planned: bool = False,
     ) -> tuple[list[TaskId], int]:
         """The next revision of the plan, with these tasks; all of it or nothing.
 
@@ -74,7 +76,7 @@ class Growing(Claims):
             told = {"replaces": dict(replaces), "revision": revision}
             told["tasks"] = [spec.name for spec in specs]
             self._tell_of_run(link, run_id, "PLAN_EXTENDED", told, {"revision": revision})
-            return self._grow(link, run, specs, replaces, planned=False), revision
+            return self._grow(link, run, specs, replaces, planned=planned), revision
 
         return self._db.write(work)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from yaoki.core.model import Run
-from yaoki.errors import GitFailed, NotNow
+from yaoki.errors import NotNow
 from yaoki.ports import Merged
 from yaoki.workspace.branch import RACES_MAX, RunBranch
 from yaoki.workspace.commits import Commits, message, signed
@@ -41,7 +41,8 @@ class Merging:
             old = target.sha if target else ""
             if self._refs.move(Move(ref, result.commit, old), why=f"yaoki: merge {run.branch}"):
                 return result
-        raise GitFailed(f"{branch} moved {RACES_MAX} times meanwhile", transient=True)
+        words = f"{branch} moved {RACES_MAX} times while the merge was made"
+        raise NotNow(words, hint="wait until nobody commits there, then once more: yaoki merge")
 
     def _result(
         self, run: Run, words: str, branch: str, head: Commit, target: Commit | None
