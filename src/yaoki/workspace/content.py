@@ -14,19 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.errors import GitFailed, WorkspaceError
-from yaoki.workspace.git import Git, Site, environment, invoke
+from yaoki.workspace.git import Git, Site
+from yaoki.workspace.submodule_objects import SubmoduleObjects
 
 LINK = "120000"
 GITLINK = "160000"
 NESTING_MAX = 8
-BRING = (
-    "fetch",
-    "-q",
-    "--no-tags",
-    "--recurse-submodules=no",
-    "--no-auto-gc",
-    "--no-write-fetch-head",
-)
 FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -76,6 +69,7 @@ class Content:
 
     def __init__(self, git: Git, scratch: Path) -> None:
         self._git, self._scratch = git, scratch
+        self._submodules = SubmoduleObjects(git)
         self._remembered: dict[str, bytes] = {}
         self.count = lru_cache(maxsize=64)(self._count)
 
@@ -197,22 +191,13 @@ class Content:
         """The commit a submodule's link points at; empty when one of its remotes has it, as far
         as the submodule knows, or when it is not checked out.
         """
-        inside = files / path / ".git"
-        if not inside.exists():
+        if not self._submodules.holds(files / path):
             return ""
         commit = self._git.text("rev-parse", "--verify", f"{tree}:{path}")
-        asked = ("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes")
-        env = environment() | {"GIT_DIR": str(inside)}
-        known = invoke(asked, cwd=self._git.common_dir, env=env).out.strip()
-        return "" if known else commit
+        return "" if self._submodules.is_published(files / path, commit) else commit
 
     def bring(self, files: Path, path: str, commit: str) -> bool:
-        """Have a submodule's commit among our objects, with its whole history: a shallow one
-        cannot give that, and a ref on half of it would break our repository.
-        """
-        self._git.run(*BRING, "--", str(files / path), "HEAD", ok=(0, 1, 128))
-        asked = ("rev-list", "--objects", "--quiet", commit, "--not", "--all")
-        return self._git.run(*asked, ok=(0, 128)).code == 0
+        return self._submodules.bring(files / path, commit)
 
     def _add(self, at: Site) -> None:
         """Add everything.  Repositories inside become links, which are told from the difference;

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
-from yaoki.system import Completed, SystemClock, disk_free, run
+from yaoki.system import Completed, SystemClock, disk_free, plain_bytes, run
 from yaoki.workspace.kept import OBJECT_BYTES_MAX, KeptGits, Object
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
@@ -44,7 +44,10 @@ ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     # A replaced object would be proven in place of the one that lands.
     "GIT_NO_REPLACE_OBJECTS": "1",
+    # A missing object is missing: no call that works here starts a program that fetches it.
+    "GIT_NO_LAZY_FETCH": "1",
 }
+CONFIG_BYTES_MAX = 1 << 20
 # What git and its own programs need to find settings and to reach other machines.  A filter that
 # an agent planted would read the rest as well.
 NEEDED = (
@@ -122,12 +125,20 @@ def _unstarted(fault: Fault, cwd: Path) -> WorkspaceError:
     return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)
 
 
+def is_partial(common_dir: Path) -> bool:
+    """Did its user clone it without all objects, before any agent could have said so?"""
+    held = plain_bytes(common_dir / "config", CONFIG_BYTES_MAX) or b""
+    return re.search(rb"^\s*(?:partialclone|promisor)\s*=", held.lower(), re.MULTILINE) is not None
+
+
 class Git:
     """git on one repository."""
 
     def __init__(self, common_dir: Path, environ: Mapping[str, str] | None = None) -> None:
         self.common_dir = common_dir
         self._environment = environment(environ)
+        if is_partial(common_dir):
+            del self._environment["GIT_NO_LAZY_FETCH"]
         self._clock = SystemClock()
 
     def run(
@@ -151,6 +162,17 @@ class Git:
         if UNWRITTEN.search(_text(done.err)) and disk_free(self.common_dir) < ROOM_MIN:
             raise DiskFull(f"git {args[0]} failed: the disk of {self.common_dir} is full")
         raise failure(args, done)
+
+    def lent(
+        self, objects: Path, *args: str, given: bytes | None = None, ok: Sequence[int] = (0,)
+    ) -> Completed:
+        """Run a command that also sees the objects of another folder, and nothing else of it."""
+        env = self._environment | self._roles | {"GIT_DIR": str(self.common_dir)}
+        env |= {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects), "GIT_NO_LAZY_FETCH": "1"}
+        done = invoke(args, cwd=self.common_dir, env=env, given=given)
+        if done.code not in ok:
+            raise failure(args, done)
+        return done
 
     def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:
         """An object of any kind, None where there is none; one that is too large comes empty."""

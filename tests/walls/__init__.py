@@ -1,0 +1,1 @@
+"""Attacks: an agent, a repository or a browser reaches for what decides."""
