@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from yaoki.core.classify import failed
@@ -42,7 +43,7 @@ from yaoki.core.model import (
     Work,
 )
 from yaoki.core.tags import joined
-from yaoki.ports import Row
+from yaoki.ports import OUTBOX, Row
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -73,6 +74,12 @@ class HandClock:
 
     def chance(self) -> float:
         return self._chance
+
+
+def in_outbox(folder: Path) -> Path:
+    """Where a process of this folder leaves what it writes."""
+    (folder / OUTBOX).mkdir(parents=True, exist_ok=True)
+    return folder / OUTBOX
 
 
 def a_policy(**given: Any) -> Policy:

@@ -250,7 +250,7 @@ def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
 def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
     place: Place, planted: str
 ) -> None:
-    """The agent writes there, and a check may write in its folder, wherever a link puts that."""
+    """The folder is hidden and closed to the agent; only its outbox is its own."""
     needs_bubblewrap()
     settings(place, mode="on")
     hooks = place.repo / ".git" / "hooks"
@@ -267,9 +267,8 @@ def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
 
     done = place.yaoki("run", place.plan({**plan, "checks": {"reach": check}}))
 
-    task = place.task("a")
-    assert (done.code, task["state"]) == (4, "ESCALATED"), done.out + done.err
-    assert f"{planted} is a link, and yaoki made none there" in task["question"]
+    assert (done.code, place.task("a")["state"]) == (0, "DONE"), done.out + done.err
+    assert "Read-only file system" in place.yaoki("logs", "a", "--err").out
     assert sorted(hooks.rglob("*")) == before
 
 

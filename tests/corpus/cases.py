@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.builders import a_finding, an_active_task
+from tests.builders import a_finding, an_active_task, in_outbox
 from yaoki.agents.command import CommandAgent
 from yaoki.core.classify import FATAL
 from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided
@@ -107,7 +107,7 @@ def leave(case: Case, folder: Path) -> Look:
     os.utime(folder / "out.log", (1, 1))
     for name, note in (("result.json", case.result), ("trajectory.json", case.trajectory)):
         if note is not None:
-            (folder / name).write_text(json.dumps(note))
+            (in_outbox(folder) / name).write_text(json.dumps(note))
     return Look(
         "exited",
         code=case.code,

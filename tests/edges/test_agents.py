@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import in_outbox
 from yaoki.agents import find_agent, play
 from yaoki.agents.asking import question_in
 from yaoki.agents.command import ARGUMENT_BYTES_MAX, CommandAgent
@@ -277,7 +278,7 @@ def test_the_agent_sees_allowed_variables_and_no_other(stage: Stage) -> None:
         "YAOKI_ATTEMPT": "1",
         "YAOKI_EPOCH": "3",
         "YAOKI_WORKTREE": str(stage.worktree),
-        "YAOKI_RESULT": str(stage.folder / "result.json"),
+        "YAOKI_RESULT": str(stage.folder / "outbox" / "result.json"),
         "YAOKI_PROMPT_FILE": str(stage.folder / "prompt.md"),
     }
 
@@ -318,7 +319,7 @@ def test_the_result_file_tells_a_question_a_wait_and_an_unsafe_retry(stage: Stag
 
 def noted(folder: Path, text: str | bytes) -> Result:
     raw = text if isinstance(text, bytes) else text.encode()
-    (folder / "result.json").write_bytes(raw)
+    (in_outbox(folder) / "result.json").write_bytes(raw)
     return read_result(folder)
 
 
@@ -349,16 +350,16 @@ def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -
 
 @pytest.mark.spec("14.4")
 def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "result.json")
+    os.mkfifo(in_outbox(tmp_path) / "result.json")
     assert read_result(tmp_path) == Result()
 
-    (tmp_path / "result.json").unlink()
+    (in_outbox(tmp_path) / "result.json").unlink()
     (tmp_path / "other").write_text('{"question": "?"}')
-    (tmp_path / "result.json").symlink_to(tmp_path / "other")
+    (in_outbox(tmp_path) / "result.json").symlink_to(tmp_path / "other")
     assert read_result(tmp_path) == Result()
 
-    (tmp_path / "result.json").unlink()
-    (tmp_path / "result.json").mkdir()
+    (in_outbox(tmp_path) / "result.json").unlink()
+    (in_outbox(tmp_path) / "result.json").mkdir()
     assert read_result(tmp_path) == Result()
 
 

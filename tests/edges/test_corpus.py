@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.builders import a_policy, a_verdict, an_active_task
+from tests.builders import a_policy, a_verdict, an_active_task, in_outbox
 from tests.corpus.cases import AGENT, NOW, Case, as_far_as_labelled, leave, load, play
 from yaoki.agents.limits import error_lines, limit_of, retry_after_of, word_in
 from yaoki.agents.resets import wait_in
@@ -247,7 +247,8 @@ HOSTILE = [
 @pytest.mark.parametrize("agent", ["any", "claude", "aider", "gemini", "mini"])
 def test_a_hostile_channel_costs_little_time(tmp_path: Path, raw: bytes, agent: str) -> None:
     keep_name(tmp_path, (agent,))
-    for name in ("out.log", "err.log", "result.json", "trajectory.json"):
+    in_outbox(tmp_path)
+    for name in ("out.log", "err.log", "outbox/result.json", "outbox/trajectory.json"):
         (tmp_path / name).write_bytes(raw)
 
     began = perf_counter()
@@ -292,7 +293,8 @@ ANY_FOLDER = settings(
 def test_any_bytes_in_any_channel_are_read(
     tmp_path: Path, out: bytes, err: bytes, note: bytes, code: int | None
 ) -> None:
-    for name, raw in (("out.log", out), ("err.log", err), ("result.json", note)):
+    for name, raw in (("out.log", out), ("err.log", err), ("outbox/result.json", note)):
+        in_outbox(tmp_path)
         (tmp_path / name).write_bytes(raw)
 
     exit_ = AGENT.read(tmp_path, Look("exited", code=code))

@@ -226,7 +226,7 @@ WHO = {
     "YAOKI_TASK": "abcdefgh-3",
     "YAOKI_ATTEMPT": "2",
     "YAOKI_EPOCH": "5",
-    "YAOKI_RESULT": "/r/.yaoki/runs/abcdefgh/abcdefgh-3/2/result.json",
+    "YAOKI_RESULT": "/r/.yaoki/runs/abcdefgh/abcdefgh-3/2/outbox/result.json",
 }
 
 
@@ -244,7 +244,8 @@ def test_the_environment_says_who_calls_or_nobody_does() -> None:
 
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize(
-    "odd", ["", "result.json", "/result.json", "/a/b/c/d/e/f/g/result.json", "/r/.yaoki/x/1/2/3/r"]
+    "odd",
+    ["", "result.json", "/result.json", "/a/b/c/d/e/f/g/result.json", "/r/.yaoki/x/1/2/3/o/r"],
 )
 def test_a_result_file_elsewhere_names_no_repository(odd: str) -> None:
     assert repository_of({"YAOKI_RESULT": odd}) is None

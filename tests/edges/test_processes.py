@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.builders import in_outbox
 from tests.edges.limits import has_line, reached
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
@@ -535,7 +536,7 @@ def test_what_the_agent_said_of_its_secrets_is_stars_once_it_ended(
     code = "import os, sys; os.write(1, os.fsencode(f'a {sys.argv[1]} b\\n' * 2)); " + (
         "os.write(2, os.fsencode(sys.argv[1])); open(sys.argv[2], 'w').write(sys.argv[1])"
     )
-    note = folder / "result.json"
+    note = in_outbox(folder) / "result.json"
 
     look = carried(folder, python(place, code, said, str(note), secrets=(secret, "a", "b\n")))
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import Place, holds
+from tests.builders import in_outbox
 from tests.web.served import Served, serving
 from yaoki.agents.result import read_result
 from yaoki.agents.structured.told import text, texts
@@ -182,7 +183,7 @@ def test_hidden_characters_are_shown_and_halves_are_replaced() -> None:
 
 def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
     note = {key: f"{key} {HALF}" for key in ("summary", "question")}
-    (tmp_path / "result.json").write_text(json.dumps({"status": "question", **note}))
+    (in_outbox(tmp_path) / "result.json").write_text(json.dumps({"status": "question", **note}))
 
     result = read_result(tmp_path)
 

@@ -22,7 +22,7 @@ from yaoki.core.environment import BASIC, allowed
 from yaoki.core.model import AgentExit, AgentSpec
 from yaoki.core.redact import mask, mask_values, secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Order
+from yaoki.ports import Launch, Look, Order, outbox
 
 PROMPT = "prompt.md"
 CHANNELS = ("argument", "stdin", "file")
@@ -220,7 +220,7 @@ def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
         "YAOKI_ATTEMPT": str(order.attempt),
         "YAOKI_EPOCH": str(order.epoch),
         "YAOKI_WORKTREE": str(order.worktree),
-        "YAOKI_RESULT": str(order.folder / RESULT),
+        "YAOKI_RESULT": str(outbox(order.folder) / RESULT),
         "YAOKI_PROMPT_FILE": str(order.folder / PROMPT),
         **order.environment,
     }
@@ -234,6 +234,7 @@ def keep_prompt(order: Order, environ: Mapping[str, str], handed: tuple[str, ...
     words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
     prompt = mask_values(words, secret_values(environ, handed))
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    outbox(order.folder).mkdir(mode=0o700, exist_ok=True)
     file = order.folder / PROMPT
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
@@ -252,7 +253,7 @@ def fill(order: Order, prompt: str) -> tuple[str, ...]:
         "prompt": argument,
         "prompt_file": file,
         "worktree": str(order.worktree),
-        "folder": str(order.folder),
+        "folder": str(outbox(order.folder)),
         "task": str(order.task_id),
         "attempt": str(order.attempt),
         "model": spec.model,

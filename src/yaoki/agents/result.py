@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.core.display import sound
+from yaoki.ports import outbox
 from yaoki.system import plain_bytes
 
 RESULT = "result.json"
@@ -45,7 +46,7 @@ class Result:
 
 def read_result(folder: Path) -> Result:
     """What the agent noted; a note that cannot be read says so in `defect`."""
-    raw = plain_bytes(folder / RESULT, BYTES_MAX + 1)
+    raw = plain_bytes(outbox(folder) / RESULT, BYTES_MAX + 1)
     if not raw:
         return Result()
     if len(raw) > BYTES_MAX:

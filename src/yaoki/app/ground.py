@@ -179,7 +179,16 @@ class Ground:
             shown=(repository.top, repository.common_dir),
             writable=tuple(Path(place).expanduser() for place in asked.writable),
             network=asked.network,
+            hidden=self._control_plane,
         )
+
+    @property
+    def _control_plane(self) -> tuple[Path, ...]:
+        """What decides, and keys that speak for a person: nobody in the sandbox reads it."""
+        home = Path.home()
+        secrets = (home / ".pgpass", home / ".pg_service.conf")
+        own = (state_home(), self.worktrees, self.rooms_root, self.repository.top / ".yaoki")
+        return (*own, *secrets)
 
     def find_agent(self, preset: str) -> Agent:
         from yaoki.agents import find_agent

@@ -17,7 +17,7 @@ from yaoki.core.display import one_line, plain
 from yaoki.core.model import CheckSpec, Finding, Item
 from yaoki.core.redact import mask
 from yaoki.core.wire import to_data
-from yaoki.ports import Launch
+from yaoki.ports import Launch, outbox
 from yaoki.system import write_atomically
 
 REQUEST, ANSWER = "request.json", "answer.json"
@@ -34,7 +34,7 @@ def check_entry(
     spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
 ) -> Finding:
     folder = runner.fresh()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    outbox(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     known = {name: to_data(facts[name]) for name in FACTS if name in facts}
     request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
@@ -48,7 +48,7 @@ def check_entry(
         "seconds": ran.look.seconds,
     }
     finding = _not_run(spec, ran, seen)
-    return finding or _read(spec, folder / ANSWER, secrets, seen)
+    return finding or _read(spec, outbox(folder) / ANSWER, secrets, seen)
 
 
 def _launch(
@@ -60,7 +60,7 @@ def _launch(
         "PYTHONPATH": _absolute(runner.environ.get("PYTHONPATH", "")),
         **spec.env,
     }
-    files = (str(folder / REQUEST), str(folder / ANSWER))
+    files = (str(folder / REQUEST), str(outbox(folder) / ANSWER))
     return Launch(
         argv=(sys.executable, "-P", str(SCRIPT), spec.entry, *files),
         cwd=str(worktree),

@@ -77,9 +77,9 @@ def repository_of(environ: Mapping[str, str]) -> Path | None:
     if told := environ.get("YAOKI_REPO", ""):
         return Path(told)
     home = Path(environ.get("YAOKI_RESULT", "")).parents
-    if len(home) < 6 or (home[4].name, home[3].name) != (".yaoki", "runs"):
+    if len(home) < 7 or (home[5].name, home[4].name) != (".yaoki", "runs"):
         return None
-    return home[5]
+    return home[6]
 
 
 # ------------------------------------------------------------------ the rule

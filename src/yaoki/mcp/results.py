@@ -18,6 +18,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit, Unknown
 from yaoki.mcp.caller import Caller, Refusal, amend, refusal
 from yaoki.mcp.secrets import secrets_of
+from yaoki.ports import OUTBOX
 from yaoki.system import plain_bytes, write_atomically
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Ta
         return (Note(NOTED, told),)
 
     task = amend(app, caller, "result", then)
-    file = app.folder / task.run_id / task.id / str(caller.attempt) / RESULT
+    file = app.folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
     # A kill between the journal and the file is mended by the next call.
     if not _left(file, told) and ignored[-1]:
         words = f"{task.id}: this very result is noted already"

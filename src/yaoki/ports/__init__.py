@@ -21,9 +21,11 @@ from yaoki.ports.clock import (
 from yaoki.ports.notices import Channel, Notice
 from yaoki.ports.planning import PlanAnswer, Planning
 from yaoki.ports.processes import (
+    OUTBOX,
     Launch,
     Look,
     Processes,
+    outbox,
 )
 from yaoki.ports.rooms import ProofRoom, ProofRooms, RoomPlaces
 from yaoki.ports.store import (
@@ -51,6 +53,7 @@ __all__ = [
     "ALL",
     "BEGUN",
     "NOTHING_NEW",
+    "OUTBOX",
     "Account",
     "Agent",
     "Baselines",
@@ -85,4 +88,5 @@ __all__ = [
     "Told",
     "Uncommitted",
     "Workspace",
+    "outbox",
 ]

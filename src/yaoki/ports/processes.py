@@ -8,6 +8,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+OUTBOX = "outbox"
+
+
+def outbox(folder: Path) -> Path:
+    """The part of a process folder that the process itself may write.
+
+    Beside it lies what decides: lock, start, exit, lease, end and logs, written by its shim alone.
+    """
+    return folder / OUTBOX
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:

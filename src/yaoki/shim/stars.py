@@ -11,8 +11,9 @@ from yaoki.shim.files import say
 
 # What an agent or a check says, as others will read it; what is short comes first.
 SAID = (
-    *("result.json", "answer.json", "err.log", "out.log", "report.xml"),
-    *("trajectory.json", "aider.input", "aider.chat.md", "vibe/export.json"),
+    *("outbox/result.json", "outbox/answer.json", "err.log", "out.log", "report.xml"),
+    *("outbox/trajectory.json", "outbox/aider.input", "outbox/aider.chat.md"),
+    "outbox/vibe/export.json",
 )
 PIECE_BYTES = 1 << 20
 STARS_S_MAX = 20.0
@@ -34,8 +35,8 @@ def star_all(secrets: list[str]) -> None:
 
 
 def star_file(name: str, words: list[bytes], give_up: float) -> None:
-    """Only a plain file of this folder: through a link the agent could have us write anywhere."""
-    file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    """Only a plain file below here: through a link the agent could have us write anywhere."""
+    file = open_below(name)
     try:
         facts = os.fstat(file)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
@@ -46,6 +47,20 @@ def star_file(name: str, words: list[bytes], give_up: float) -> None:
             os.fsync(file)
     finally:
         os.close(file)
+
+
+def open_below(name: str) -> int:
+    """The file, each folder on the way opened by itself: none may be a link."""
+    *folders, last = name.split("/")
+    at = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = inner
+        return os.open(last, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
 
 
 def star(file: int, words: list[bytes], give_up: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -55,6 +56,8 @@ class ShimProcesses:
         self._patience_s = patience.total_seconds()
         limit = timedelta(seconds=START_S_MAX)
         self._stem = Conversation(self._shim, cwd=Path("/"), env=os.environ, timeout=limit)
+        # Shims that this process started, held by descriptor: a name can be given to another.
+        self._held: dict[Path, int] = {}
 
     def start(self, folder: Path, launch: Launch) -> None:
         """Start it, at most once per folder however often and by whomever this is called.
@@ -82,9 +85,27 @@ class ShimProcesses:
         """
         if not _started(folder):
             return Look("absent")
-        if _locked(folder):
+        if self._lives(folder) or _locked(folder):
             return _running(folder)
         return _exited(folder) or Look("gone")
+
+    def _lives(self, folder: Path) -> bool:
+        """Does its shim live, whatever stands in the folder?  The agent may have written that."""
+        held = self._held.get(folder)
+        if held is None:
+            return _signal(_read(folder / "started.json"), 0)
+        if not select.select([held], [], [], 0)[0]:
+            return True
+        os.close(self._held.pop(folder))
+        return False
+
+    def _hold(self, folder: Path, pid: int) -> None:
+        if not hasattr(os, "pidfd_open"):
+            return
+        try:
+            self._held[folder] = os.pidfd_open(pid)
+        except OSError:  # it has ended already, or the kernel knows no such thing
+            return
 
     def renew(self, folder: Path) -> None:
         """Touch the lease: that needs no free space on the disk."""
@@ -113,8 +134,11 @@ class ShimProcesses:
             told = self._stem.ask(json.dumps(str(folder.absolute())).encode(), Answer.line)
         except Fault:
             return None
+        if not told.isdigit():
+            return None
         log = folder / "shim.log"
-        return (lambda: _ended(int(told)) and _says(log)) if told.isdigit() else None
+        self._hold(folder, int(told))
+        return lambda: _ended(int(told)) and _says(log)
 
     def _alone(self, folder: Path) -> Callable[[], bool]:
         """The shim in its own session; a thread collects it, so it never stays a zombie."""
@@ -126,6 +150,7 @@ class ShimProcesses:
                 stderr=log,
                 start_new_session=True,
             )
+        self._hold(folder, shim.pid)
         threading.Thread(target=shim.wait, name=f"shim {shim.pid}", daemon=True).start()
         return lambda: shim.poll() not in (None, 0)
 
@@ -227,12 +252,17 @@ def _ask(folder: Path, why: str) -> None:
         own.replace(folder / "end")
 
 
-def _signal(started: dict[str, Any], number: int) -> None:
-    """Signal the shim itself, never a later process with its number."""
+def _signal(started: dict[str, Any], number: int) -> bool:
+    """Signal the shim itself, never a later process with its number; does it live?"""
     pid, start, boot = (started.get(name) for name in ("pid", "start", "boot"))
     known = isinstance(pid, int) and isinstance(start, int) and isinstance(boot, str)
-    if known and alive(started["pid"], started["start"], started["boot"]):
+    if not known or not alive(started["pid"], started["start"], started["boot"]):
+        return False
+    try:
         os.kill(started["pid"], number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _ended(pid: int) -> bool:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Processes
+from yaoki.ports import Launch, Look, Processes, outbox
 from yaoki.system.commands import run
 
 PROGRAM = "bwrap"
@@ -32,6 +32,8 @@ KEPT = tuple(
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
 TEMPORARY = "/tmp"
+# What a command is given to read in its own folder, which is hidden with all others.
+GIVEN = ("prompt.md", "request.json")
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
@@ -56,6 +58,8 @@ class Sandbox:
 
     `worktrees` holds one folder for each task.  `shown` are read whatever is hidden around them,
     and stay as they are whatever is writable around them: the repository and its git folder.
+    `hidden` are empty inside, but for what the command itself works with: the store, keys, proof
+    rooms and the worktrees of others.
     """
 
     worktrees: Path
@@ -63,6 +67,7 @@ class Sandbox:
     writable: tuple[Path, ...] = ()
     network: bool = True
     program: str = ""
+    hidden: tuple[Path, ...] = ()
 
     def check(self) -> None:
         """`Fault` unless it can be made and holds; asked before any agent is called."""
@@ -81,9 +86,10 @@ class Sandbox:
         for place in own:
             place.mkdir(parents=True, exist_ok=True)
         also = map(Path, launch.writable)
-        held = [self._worktree(Path(launch.cwd)), folder, *own, *also, *self.writable]
+        held = [self._worktree(Path(launch.cwd)), outbox(folder), *own, *also, *self.writable]
         walls = _walls(found, self._net())
-        binds = _binds(self._seen(launch), _present(held))
+        told = _present([folder / name for name in GIVEN])
+        binds = _binds([*self._seen(launch), *told], _present(held), _present(self.hidden))
         inside = ("--chdir", launch.cwd, "--", *launch.argv)
         argv = (found, *_root(), *binds, *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
@@ -186,14 +192,24 @@ def _root() -> Iterator[str]:
             yield from ("--tmpfs", str(place))
 
 
-def _binds(seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
+def _binds(seen: Sequence[Path], written: Sequence[Path], hidden: Sequence[Path]) -> Iterator[str]:
     """The deeper ones last, so that each stands on top of what is around it."""
     options: Mapping[Path, str] = {
+        **dict.fromkeys(hidden, "--tmpfs"),
         **dict.fromkeys(seen, "--ro-bind"),
         **dict.fromkeys(written, "--bind"),
     }
+    empty = []
     for place in sorted(options, key=lambda held: len(held.parts)):
-        yield from (options[place], str(place), str(place))
+        if options[place] != "--tmpfs":
+            yield from (options[place], str(place), str(place))
+        elif place.is_dir():
+            yield from ("--tmpfs", str(place))
+            empty.append(str(place))
+        else:
+            yield from ("--ro-bind", os.devnull, str(place))
+    # What is written there would vanish: rather nobody can.
+    yield from (word for place in empty for word in ("--remount-ro", place))
 
 
 def _present(places: Iterable[Path]) -> list[Path]:

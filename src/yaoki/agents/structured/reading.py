@@ -18,11 +18,12 @@ from yaoki.agents.structured.answered import answered
 from yaoki.agents.structured.called import call_of, fit
 from yaoki.agents.structured.told import MESSAGE_CHARS_MAX, Event, Scene, Told, objects, parse, text
 from yaoki.core.display import plain
+from yaoki.ports import outbox
 from yaoki.system import plain_bytes
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
-# Where these agents are told to leave their own account: beside the logs.
+# Where these agents are told to leave their own account.
 TRAJECTORIES = {"mini": "trajectory.json", "vibe": "vibe/export.json"}
 REPEATS_MAX = 25
 # No waiting mends these.
@@ -94,7 +95,7 @@ def _scene(
         code,
         now,
         text=plain(tail(folder / OUT, HEAD_BYTES_READ)) if reads in _BY_TEXT else "",
-        trajectory=_ends(folder / TRAJECTORIES[reads]) if reads in TRAJECTORIES else "",
+        trajectory=_ends(outbox(folder) / TRAJECTORIES[reads]) if reads in TRAJECTORIES else "",
         codes=known.exit_codes,
         lines=known.lines,
     )
