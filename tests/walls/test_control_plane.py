@@ -94,3 +94,29 @@ def test_nobody_in_the_sandbox_sees_the_store_keys_or_other_worktrees(
     said = place.look("logs", "a").out
     seen = [line.split(" ", 1)[1] for line in said.splitlines() if line.startswith("sees ")]
     assert [one for one in seen if not one.endswith(("prompt.md", "outbox"))] == []
+
+
+LINKS = """\
+import os, pathlib
+pathlib.Path("a.txt").write_text("good\\n")
+folder = pathlib.Path(os.environ["YAOKI_RESULT"]).parents[1]
+for name in ("out.log", "err.log", "prompt.md"):
+    try:
+        (folder / name).unlink()
+        (folder / name).symlink_to({secret!r})
+    except OSError as error:
+        print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_log_is_read_through_a_link_that_an_agent_planted(place: Place, mode: str) -> None:
+    """V8: whoever looks at the logs of an agent was shown any file of the user's."""
+    secret = place.folder / "secret.txt"
+    secret.write_text("of-the-user-alone\n")
+
+    assert carried(place, mode, LINKS.format(secret=str(secret))) == 0
+
+    shown = [place.look("logs", "a", *words) for words in ([], ["--err"], ["--prompt"])]
+    shown.append(place.look("report", "--format", "html"))
+    assert "of-the-user-alone" not in "".join(one.out + one.err for one in shown)

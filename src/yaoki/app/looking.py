@@ -15,7 +15,7 @@ from yaoki.app.facts import GitHere
 from yaoki.engine.branches import BRANCH, Guard, landed_on
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.store import changes, pages, totals
-from yaoki.system import holder_dead, machine_id
+from yaoki.system import holder_dead, is_plain, machine_id, plain_file
 from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
 from yaoki.views.noticed import NOTICED, Noticed, noticed
 
@@ -225,7 +225,7 @@ def _age(place: Path) -> tuple[int, int, str]:
 def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
     """One of `FILES`; refused by name when it was never written."""
     file = log_folder(app, task, attempt, check) / FILES[name]
-    if not file.is_file():
+    if not is_plain(file):
         raise Unknown(
             f"attempt {attempt} of {task.id} wrote no {FILES[name]}",
             hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
@@ -235,7 +235,9 @@ def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> 
 
 def log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
     """What stands after `start`, at most the last `most` bytes of it, and where the file ends."""
-    with file.open("rb") as stream:
+    with plain_file(file) as stream:
+        if stream is None:  # somebody put a link, a pipe or nothing in its place
+            return "", start
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(start, size - most))
         return stream.read(size - stream.tell()).decode("utf-8", errors="replace"), size

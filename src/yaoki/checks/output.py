@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yaoki.core.display import clip, plain
 from yaoki.core.redact import mask
+from yaoki.system import is_plain, plain_bytes, plain_file
 
 OUT, ERR = "out.log", "err.log"
 HEAD, TAIL, TAIL_ERR = 2048, 6144, 2048
@@ -57,24 +58,17 @@ def _ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> str:
 
 def _size(file: Path) -> int:
     """A pipe or link in place of a log is none: opening it could block for ever."""
-    return file.stat().st_size if _plain_file(file) else 0
-
-
-def _plain_file(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
+    return file.stat().st_size if is_plain(file) else 0
 
 
 def _head(file: Path, count: int) -> str:
-    if not _plain_file(file):
-        return ""
-    with file.open("rb") as stream:
-        return stream.read(count).decode("utf-8", errors="replace")
+    return (plain_bytes(file, count) or b"").decode("utf-8", errors="replace")
 
 
 def _tail(file: Path, count: int) -> str:
-    if not _plain_file(file):
-        return ""
-    with file.open("rb") as stream:
+    with plain_file(file) as stream:
+        if stream is None:
+            return ""
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - count))
         return stream.read(count).decode("utf-8", errors="replace")
@@ -84,10 +78,8 @@ def holds(file: Path, text: str) -> bool:
     """Does the file contain the text?  Read in pieces that overlap, whatever its size."""
     wanted = text.encode("utf-8")
     kept = b""
-    if not _plain_file(file):
-        return not wanted
-    with file.open("rb") as stream:
-        while piece := stream.read(SEARCH_BYTES):
+    with plain_file(file) as stream:
+        while stream and (piece := stream.read(SEARCH_BYTES)):
             if wanted in kept + piece:
                 return True
             kept = (kept + piece)[-len(wanted) :]
@@ -96,5 +88,7 @@ def holds(file: Path, text: str) -> bool:
 
 def blank(file: Path) -> bool:
     """Is there nothing but white space?"""
-    with file.open("rb") as stream:
+    with plain_file(file) as stream:
+        if stream is None:
+            return True
         return all(not piece.strip() for piece in iter(lambda: stream.read(SEARCH_BYTES), b""))

@@ -9,6 +9,7 @@ from yaoki.system.conversation import Answer, Conversation
 from yaoki.system.daemon import Daemon, Running
 from yaoki.system.files import (
     disk_free,
+    is_plain,
     locked,
     memory_free,
     plain_bytes,
@@ -53,6 +54,7 @@ __all__ = [
     "disk_free",
     "holder_dead",
     "holder_name",
+    "is_plain",
     "locked",
     "machine_id",
     "memory_free",

@@ -115,6 +115,11 @@ def plain_bytes(file: Path, most: int) -> bytes | None:
         return None if stream is None else stream.read(most)
 
 
+def is_plain(file: Path) -> bool:
+    with plain_file(file) as stream:
+        return stream is not None
+
+
 @contextmanager
 def plain_file(file: Path) -> Iterator[IO[bytes] | None]:
     """A plain file to read from; None for anything else.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yaoki.core.display import plain
 from yaoki.core.redact import MARK
+from yaoki.system import plain_file
 
 # The end of a private key whose beginning is not in this piece.
 KEY_TAIL = re.compile(
@@ -17,7 +18,9 @@ KEY_TAIL = re.compile(
 
 def piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
     """Text, where it begins and ends, and the size of the file; a negative `start` is the tail."""
-    with file.open("rb") as stream:
+    with plain_file(file) as stream:
+        if stream is None:  # somebody put a link, a pipe or nothing in its place
+            return "", 0, 0, 0
         size = stream.seek(0, os.SEEK_END)
         begin = max(0, size - most) if start < 0 else min(start, size)
         stream.seek(begin)

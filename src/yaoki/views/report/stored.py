@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from yaoki.system import plain_bytes, plain_file
+
 CHANNELS = ("out.log", "err.log")
 PIECE = 1 << 20
 HEAD_BYTES = 8192
@@ -57,7 +59,9 @@ class Stored:
         if path is None:
             return None
         made, size = hashlib.sha256(), 0
-        with path.open("rb") as stream:
+        with plain_file(path) as stream:
+            if stream is None:
+                return None
             while piece := stream.read(PIECE):
                 made.update(piece)
                 size += len(piece)
@@ -67,8 +71,7 @@ class Stored:
         path = self._file(file)
         if path is None:
             return ""
-        with path.open("rb") as stream:
-            return stream.read(HEAD_BYTES).decode("utf-8", "replace")
+        return (plain_bytes(path, HEAD_BYTES) or b"").decode("utf-8", "replace")
 
     def _file(self, file: str) -> Path | None:
         """A plain file below the folder: a link or a pipe could lead elsewhere or block."""
