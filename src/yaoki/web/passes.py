@@ -64,7 +64,11 @@ class Passes:
 
 def passes_of(app: App) -> Passes:
     """Those of a repository and store, kept where its background worker keeps its own."""
-    return open_passes(app.daemon.folder / "page.key")
+    return open_passes(key_file(app))
+
+
+def key_file(app: App) -> Path:
+    return app.daemon.folder / "page.key"
 
 
 def open_passes(file: Path) -> Passes:

@@ -13,6 +13,7 @@ from yaoki.web.application import Site
 from yaoki.web.desk import Desk
 from yaoki.web.passes import Passes
 from yaoki.web.place import Bound
+from yaoki.web.protocol import BoundedProtocol
 
 STOPPED_WITHIN = timedelta(seconds=10)
 
@@ -29,11 +30,12 @@ class PageServer:
             lifespan="on",
             access_log=False,
             log_config=None,
+            log_level="critical",
             server_header=False,
             date_header=False,
             proxy_headers=False,
             ws="none",
-            http="h11",
+            http=BoundedProtocol,
             loop="asyncio",
             timeout_graceful_shutdown=5,
             h11_max_incomplete_event_size=32 * 1024,

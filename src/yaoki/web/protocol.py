@@ -1,0 +1,75 @@
+"""HTTP with bounds: how long a request may take to arrive, and how many connections there may be.
+
+Whoever opens connections and says nothing holds a descriptor each; without bounds that ends
+everything else in the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S = 10.0
+CONNECTIONS_MAX = 400
+
+
+class BoundedProtocol(H11Protocol):
+    """Closes a connection whose request has not arrived in time, and those beyond the bound."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._arm()
+        if len(self.connections) > CONNECTIONS_MAX:
+            self._drop_one()
+
+    def _drop_one(self) -> None:
+        """One that waits for its request goes before this one: a person must still get in."""
+        waiting = (one for one in self.connections if isinstance(one, BoundedProtocol))
+        longest = min(
+            (one for one in waiting if one is not self and one._deadline is not None),
+            key=lambda one: one._deadline.when() if one._deadline else 0.0,
+            default=self,
+        )
+        # Closed at once for whoever looks next: it is gone only after this turn of the loop.
+        longest._disarm()
+        longest.connections.discard(longest)
+        longest.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._at_work and self._deadline is None:
+            self._arm()
+        super().data_received(data)
+        if self._at_work and self._has_arrived:
+            self._disarm()
+
+    @property
+    def _at_work(self) -> bool:
+        # Nothing before the first request, whatever its type says.
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    @property
+    def _has_arrived(self) -> bool:
+        """Its body as well: an answer is made of the whole request."""
+        return not self.cycle.more_body
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        super().connection_lost(exc)
+
+    def _arm(self) -> None:
+        self._disarm()
+        self._deadline = self.loop.call_later(REQUEST_S, self._late)
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _late(self) -> None:
+        self._deadline = None
+        self.transport.abort()
