@@ -15,7 +15,7 @@ from yaoki.store.repair import mend
 from yaoki.store.sql import SqlStore
 from yaoki.store.sqlite import SqliteDatabase
 from yaoki.store.witness import Witness
-from yaoki.system import pip_install
+from yaoki.system import make_private, pip_install
 
 if TYPE_CHECKING:
     from yaoki.store.postgres import PostgresDatabase
@@ -111,7 +111,12 @@ def store_known(where: Path | str) -> bool:
 def make_home(folder: Path) -> None:
     """Where yaoki keeps what is its own; git does not see it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder.is_symlink():
+            raise StoreError(
+                f"{folder} is a link, and whoever made it chose where the store would be",
+                hint=f"rm {folder}, or name another place: [store] url in yaoki.toml",
+            )
+        make_private(folder)
         ignore = folder / ".gitignore"
         # One that a full disk left empty is written again.
         if not ignore.exists() or not ignore.stat().st_size:

@@ -101,6 +101,14 @@ def state_home() -> Path:
     return Path.home() / ".local" / "state" / "yaoki"
 
 
+def make_private(folder: Path) -> None:
+    """Make it if need be; other users of the machine see nothing of what is in it."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    facts = folder.stat()
+    if stat.S_IMODE(facts.st_mode) & 0o077 and facts.st_uid == os.geteuid():
+        folder.chmod(0o700)
+
+
 def rooms_home() -> Path:
     """Where proof rooms are; a folder that does not tell whose they are."""
     if home := os.environ.get("YAOKI_HOME"):

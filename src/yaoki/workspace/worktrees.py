@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
-from yaoki.system import SystemClock
+from yaoki.system import SystemClock, make_private
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, Refs, part, task_ref
 from yaoki.workspace.worktree import BEGUN, Worktree, delete
@@ -208,7 +208,7 @@ class Worktrees:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One at a time adds or removes worktrees of this repository, here and anywhere else."""
-        self._root.mkdir(parents=True, exist_ok=True)
+        make_private(self._root)
         with self._turn, (self._root / ".lock").open("ab") as file:
             self._take(file)
             yield
