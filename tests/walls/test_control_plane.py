@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from typing import Any
 
@@ -35,12 +36,13 @@ MODES = ("off", "on")
 
 
 def carried(place: Place, mode: str, code: str, **more: Any) -> int:
+    """`code` is the agent's, in the Python of the tests, which has yaoki."""
     if mode == "on":
         needs_bubblewrap()
         settings(place, mode="on")
     plan = {
         "goal": "Reach",
-        "agents": {"bold": {"command": ["python3", "-c", code], "prompt": "file"}},
+        "agents": {"bold": {"command": [sys.executable, "-c", code], "prompt": "file"}},
         "agent": "bold",
         "checks": {"good": holds("a.txt")},
         "tasks": [{"id": "a", "goal": "Write a.txt.", "checks": ["good"], **more}],
@@ -120,3 +122,25 @@ def test_no_log_is_read_through_a_link_that_an_agent_planted(place: Place, mode:
     shown = [place.look("logs", "a", *words) for words in ([], ["--err"], ["--prompt"])]
     shown.append(place.look("report", "--format", "html"))
     assert "of-the-user-alone" not in "".join(one.out + one.err for one in shown)
+
+
+SAYS = """\
+import pathlib, subprocess, sys
+pathlib.Path("a.txt").write_text("good\\n")
+for words in ({words!r}, ["status"]):
+    done = subprocess.run([sys.executable, "-m", "yaoki", *words], capture_output=True, text=True)
+    print(done.returncode, done.stdout, done.stderr)
+"""
+
+
+@pytest.mark.spec("16.8")
+@pytest.mark.parametrize("mode", MODES)
+def test_what_an_agent_says_of_itself_is_heard_from_inside_as_well(place: Place, mode: str) -> None:
+    words = ["result", "--status", "failed", "--summary", "the scale cannot be read"]
+
+    assert carried(place, mode, SAYS.format(words=words), retry={"max_retries": 0}) == 4
+
+    assert "the scale cannot be read" in place.task("a")["question"]
+    said = place.look("logs", "a").out
+    assert "failed is noted for attempt 1" in said
+    assert ("out of an agent's reach in the sandbox" in said) == (mode == "on")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.agents.known import KnownAgent
 from yaoki.core.model import AgentExit, AgentSpec
-from yaoki.ports import Agent, Launch, Look, Order
+from yaoki.ports import SANDBOX, Agent, Launch, Look, Order
 from yaoki.system.sandbox import Sandbox
 
 
@@ -24,6 +25,7 @@ class SandboxedAgent:
 
     def launch(self, order: Order) -> Launch:
         launch = self._agent.launch(order)
+        launch = replace(launch, env={**launch.env, SANDBOX: "on"})
         return self._sandbox.around(launch, order.folder, own_folders(self._agent, launch.env))
 
     def resumes(self, spec: AgentSpec) -> bool:

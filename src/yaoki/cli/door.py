@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,9 @@ def opened(
         raise NotNow(words, hint="add tasks to its run instead: yaoki plan extend FILE")
     if in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
+    if os.environ.get("YAOKI_SANDBOX") and os.environ.get("YAOKI_REPO") == str(where.absolute()):
+        hint = "yaoki result works here: it says how your attempt ended"
+        raise NotNow("the store is out of an agent's reach in the sandbox", hint=hint)
     if store:
         from yaoki.config import refuse_no_store
 

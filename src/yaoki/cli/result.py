@@ -56,18 +56,17 @@ def result(
     """
     from yaoki.mcp.caller import repository_of
     from yaoki.mcp.desk import Desk
-    from yaoki.mcp.results import Said, defect, note
+    from yaoki.mcp.results import Said, defect, tell
 
     said = Said(status, summary, question, retry_safe, partial_changes, retry_after)
     if wrong := defect(said):
         raise click.UsageError(wrong)
     desk = Desk(Path(repo or above or repository_of(os.environ) or "."), os.environ)
-    with desk.attempt() as (app, caller):
-        task = note(app, caller, said, os.environ)
+    caller = tell(desk, said)
     if as_json:
-        told = {"task": task.id, "attempt": caller.attempt, "epoch": caller.epoch}
+        told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
         document({"schema": SCHEMA, **told, "status": status, "noted": True})
     else:
         follows = FOLLOWS[status]
-        say(f"{task.id}: {status} is noted for attempt {caller.attempt}; {follows}")
+        say(f"{caller.task_id}: {status} is noted for attempt {caller.attempt}; {follows}")
     return 0

@@ -43,14 +43,17 @@ class Desk:
     @contextmanager
     def attempt(self) -> Iterator[tuple[App, Caller]]:
         """For what only an agent at work may say."""
-        caller = self.caller
-        if caller is None:
+        caller = self.calling_attempt()
+        with opened(self.repo) as app:
+            yield app, caller
+
+    def calling_attempt(self) -> Caller:
+        if (caller := self.caller) is None:
             raise NotNow(
                 "no attempt calls here: YAOKI_TASK is not set",
                 hint="only an agent that yaoki started has a result; pass YAOKI_* on to this call",
             )
-        with opened(self.repo) as app:
-            yield app, caller
+        return caller
 
     def run(self, app: App, named: str) -> Run:
         """The caller's own run, whatever is newer; a foreign one is refused."""

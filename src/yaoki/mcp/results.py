@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.agents.result import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
@@ -18,14 +19,13 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit, Unknown
 from yaoki.mcp.caller import Caller, Refusal, amend, refusal
 from yaoki.mcp.secrets import secrets_of
-from yaoki.ports import OUTBOX
+from yaoki.ports import OUTBOX, SANDBOX
 from yaoki.system import plain_bytes, write_atomically
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from yaoki.app import App
     from yaoki.core.model import Task
+    from yaoki.mcp.desk import Desk
     from yaoki.ports import Entry
 
 NOTED = "RESULT_NOTED"
@@ -84,6 +84,21 @@ def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Ta
         words = f"{task.id}: this very result is noted already"
         raise refusal(Refusal.DUPLICATE, words, hint="nothing was changed; go on")
     return task
+
+
+def tell(desk: Desk, said: Said) -> Caller:
+    """Keep what an agent says of its attempt; in the sandbox in its outbox alone.
+
+    There the store is out of its reach, and whoever reads the attempt when it ends finds the note.
+    """
+    if not desk.environ.get(SANDBOX):
+        with desk.attempt() as (app, caller):
+            note(app, caller, said, desk.environ)
+        return caller
+    caller = desk.calling_attempt()
+    told = _told(caller, said, secret_values(desk.environ))
+    _left(Path(desk.environ["YAOKI_RESULT"]), told)
+    return caller
 
 
 def _secrets(app: App, caller: Caller, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.mcp import arguments as of
 from yaoki.mcp.desk import Desk, as_file, tasks_in
-from yaoki.mcp.results import Said, defect, note
+from yaoki.mcp.results import Said, defect, tell
 from yaoki.mcp.secrets import confided, plan_safely, told_safely
 from yaoki.views import SCHEMA, explanation_document, status_document
 
@@ -53,9 +53,8 @@ def ask(desk: Desk, given: of.OfAsk) -> Document:
 def _noted(desk: Desk, said: Said) -> Document:
     if wrong := defect(said):
         raise PlanInvalid(f"result: {wrong}", hint="nothing was noted; call again")
-    with desk.attempt() as (app, caller):
-        task = note(app, caller, said, desk.environ)
-    told = {"task": task.id, "attempt": caller.attempt, "epoch": caller.epoch}
+    caller = tell(desk, said)
+    told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
     return {"schema": SCHEMA, **told, "status": said.status, "noted": True}
 
 

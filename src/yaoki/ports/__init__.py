@@ -22,6 +22,7 @@ from yaoki.ports.notices import Channel, Notice
 from yaoki.ports.planning import PlanAnswer, Planning
 from yaoki.ports.processes import (
     OUTBOX,
+    SANDBOX,
     Launch,
     Look,
     Processes,
@@ -54,6 +55,7 @@ __all__ = [
     "BEGUN",
     "NOTHING_NEW",
     "OUTBOX",
+    "SANDBOX",
     "Account",
     "Agent",
     "Baselines",

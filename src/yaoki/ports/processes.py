@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 OUTBOX = "outbox"
+# Set for an agent in the sandbox: the store is out of its reach.
+SANDBOX = "YAOKI_SANDBOX"
 
 
 def outbox(folder: Path) -> Path:
