@@ -20,6 +20,7 @@ from yaoki.system.files import (
     write_atomically,
     write_out,
 )
+from yaoki.system.helper_process import HelperProcess
 from yaoki.system.machine import (
     alive,
     birth,
@@ -43,6 +44,7 @@ __all__ = [
     "Completed",
     "Conversation",
     "Daemon",
+    "HelperProcess",
     "PortFiles",
     "Running",
     "Sandbox",

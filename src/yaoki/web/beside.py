@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from yaoki.errors import YaokiError
-from yaoki.system import write_atomically
+from yaoki.system import HelperProcess, write_atomically
 from yaoki.web.passes import key_file, passes_of
 from yaoki.web.place import Bound, bind
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 FACTS = "page.json"
 LOOK_S = 1.0
-STOP_S = 10.0
 STARTS_MAX = 100
 
 
@@ -36,7 +34,7 @@ class PageBeside:
     def __init__(self, app: App, warn: Callable[[str], None], *, store: str = "") -> None:
         self._app, self._warn, self._store = app, warn, store
         self._stopping = False
-        self._server: subprocess.Popen[bytes] | None = None
+        self._server: HelperProcess | None = None
 
     def start(self) -> None:
         try:
@@ -67,14 +65,8 @@ class PageBeside:
         finally:
             bound.socket.close()
 
-    def _started(self, bound: Bound) -> subprocess.Popen[bytes]:
+    def _started(self, bound: Bound) -> HelperProcess:
         number = bound.socket.fileno()
-        server = subprocess.Popen(
-            (sys.executable, "-P", "-m", "yaoki.web.process"),
-            stdin=subprocess.PIPE,
-            pass_fds=(number,),
-            start_new_session=True,
-        )
         told = {
             "socket": number,
             "host": bound.host,
@@ -84,23 +76,13 @@ class PageBeside:
             # By this way alone: an address may hold a password.
             "store": self._store,
         }
-        assert server.stdin is not None
-        server.stdin.write(json.dumps(told).encode() + b"\n")
-        server.stdin.flush()
-        return server
+        argv = (sys.executable, "-P", "-m", "yaoki.web.process")
+        return HelperProcess(argv, json.dumps(told).encode(), (number,))
 
     def stop(self) -> None:
-        """Its standard input closes, which ends it; whatever hangs there is killed."""
         self._stopping = True
-        server = self._server
-        if server is None or server.stdin is None:
-            return
-        with suppress(OSError):
-            server.stdin.close()
-        try:
-            server.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            server.kill()
+        if self._server is not None:
+            self._server.stop()
 
 
 def served_beside(app: App) -> str:
