@@ -470,7 +470,7 @@ def test_an_agent_without_resume_names_no_conversation(tmp_path: Path) -> None:
     ],
 )
 def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words: str) -> None:
-    folder = tmp_path / "attempts" / "1"
+    folder = tmp_path / "attempts" / "1" / "outbox"
     (folder / "vibe").mkdir(parents=True)
     (folder / "vibe" / "export.json").write_text(note)
 

@@ -33,10 +33,12 @@ from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings import PATTERNS
 from yaoki.ports import Launch
-from yaoki.system import SystemClock
+from yaoki.system import SystemClock, plain_bytes
 
 OUTPUT_BYTES_MAX = 256 << 20
 REPORT = "report.xml"
+WORDS_READ = 40
+SCRIPT_BYTES_READ = 64 * 1024
 SHELL_CHARS_READ = 4_000
 # Patterns of which each failure has a name.
 NAMING = {TEST, TYPE, LINT, FORMAT}
@@ -76,7 +78,9 @@ def check_command(
     spec, folder = counted(spec), runner.fresh()
     room = facts.get("room")
     values = _values(worktree, room.reports if room else folder, facts)
-    given = {**environment(runner, room), **_named(spec, values, facts.get("environment", {}))}
+    scripts = _scripts(spec, cwd)
+    own_values = facts.get("environment", {})
+    given = {**environment(runner, room), **_named(spec, scripts, values, own_values)}
     own = (worktree, room.home, room.temporary, room.reports) if room else ()
     launch = _launch(spec, cwd, values, given, runner, tuple(map(str, own)))
     began = SystemClock().now()
@@ -86,11 +90,19 @@ def check_command(
     if room and (copied := old_copy(worktree, room.reports / REPORT, began)):
         words = f"its report is a copy of {copied}, which was there before the check"
         return failed(spec, words, log=str(folder / OUT), seconds=ran.look.seconds)
-    return _judge(Case(spec, worktree, runner, ran, _wants_report(spec)))
+    return _judge(Case(spec, worktree, runner, ran, _wants_report(spec, scripts)))
 
 
-def _wants_report(spec: CheckSpec) -> bool:
-    return any("{report}" in part for part in spec.argv) or "YAOKI_REPORT" in spec.shell
+def _wants_report(spec: CheckSpec, scripts: tuple[str, ...]) -> bool:
+    named = any("YAOKI_REPORT" in text for text in (spec.shell, *scripts))
+    return named or any("{report}" in part for part in spec.argv)
+
+
+def _scripts(spec: CheckSpec, cwd: Path) -> tuple[str, ...]:
+    """The text of each file that the command names: a script may use our variables as well."""
+    words = dict.fromkeys(_words(spec)[:WORDS_READ])
+    texts = (plain_bytes(cwd / word, SCRIPT_BYTES_READ) for word in words if word)
+    return tuple(text.decode("utf-8", "replace") for text in texts if text)
 
 
 def _values(worktree: Path, folder: Path, facts: Mapping[str, Any]) -> Mapping[str, str]:
@@ -125,12 +137,14 @@ def _launch(
     )
 
 
-def _named(spec: CheckSpec, values: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Only the variables that the command itself names, the task's own ports and databases too:
-    any other would tell the code under test who runs it.
+def _named(
+    spec: CheckSpec, scripts: tuple[str, ...], values: Mapping[str, str], own: Mapping[str, str]
+) -> dict[str, str]:
+    """Only the variables that the command or its scripts name, the task's own ports and databases
+    too: any other would tell the code under test who runs it.
     """
     offered = {**{f"YAOKI_{name.upper()}": value for name, value in values.items()}, **own}
-    words = (spec.shell, *spec.argv, *spec.env.values())
+    words = (spec.shell, *spec.argv, *spec.env.values(), *scripts)
     return {name: value for name, value in offered.items() if any(name in w for w in words)}
 
 
@@ -168,7 +182,7 @@ def _suite_says(case: Case, suite: Suite) -> Finding | None:
     if suite.remedy and suite.said:
         words = f"{suite.runner} did not say how many tests passed; {suite.remedy}"
         return broken(case.spec, words, code=UNFIT, **_seen(case))
-    if suite.said and suite.tally is not None and suite.tally.failed:
+    if suite.tally is not None and suite.tally.failed:
         return _failed(case, "its exit code says success, and its tests failed", None, suite)
     return None
 

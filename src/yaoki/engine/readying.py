@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.model import (
+    GIT_CONFIG,
     Run,
     Task,
     TaskKind,
@@ -75,9 +76,19 @@ class Readying:
             tree=place.tree,
             snapshot=snapshot,
             warning=warning,
-            guards=guarded(self._workspace, task.id),
+            guards=self._guards(task),
             head=self._gathered(run, task),
         )
+
+    def _guards(self, task: Task) -> Mapping[str, str]:
+        """What git's own configuration is compared with when the attempt ends.
+
+        A retry does not accept what the last attempt changed there: only a waiver does.
+        """
+        asked = task.failure is not None and task.failure.check == GIT_CONFIG
+        if asked and GIT_CONFIG not in task.waivers and task.work.guards:
+            return task.work.guards
+        return guarded(self._workspace, task.id)
 
     def _gathered(self, run: Run, task: Task) -> str:
         """Of a group: what its subtasks landed on its branch; that is its work."""

@@ -1,13 +1,14 @@
 """Tell-tales in a diff: code that serves a check instead of the task (pattern `gamed`).
 
 Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
-while a module is imported, a replaced test runner, a branch on who runs the code.  Python alone is
-read, by its syntax tree; what stood there before the change is not this task's.
+while a module is imported, a replaced test runner, a branch on who runs the code.  Python is read
+by its syntax tree, shell and JavaScript by their lines; what stood before is not this task's.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.model import Finding, Item, Outcome
@@ -22,6 +23,26 @@ RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
 LEAVING = frozenset({"os._exit", "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
+_SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
+# A program ends itself in a function or a branch; at its top it ends whoever sources it.
+_SHELL_SHAPES = (
+    (re.compile(r"^(?:exit|return)\s+0\b"), "ends with success whoever runs it"),
+    (re.compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
+    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "ends with success whoever runs it"),
+    (
+        re.compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
+        "replaces a command that checks use",
+    ),
+)
+_NODE_SHAPES = (
+    (
+        re.compile(
+            r"""(?:require\(\s*["'](?:node:)?(?:assert|test)[^)]*\)|\bassert)\s*\.\s*\w+\s*=(?!=)"""
+        ),
+        "replaces a part of the test runner",
+    ),
+    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "ends with success whoever runs it"),
+)
 
 
 def gamed(changes: Sequence[Change]) -> Finding | None:
@@ -42,10 +63,14 @@ def gamed(changes: Sequence[Change]) -> Finding | None:
 
 
 def _is_product(change: Change) -> bool:
-    return change.path.endswith(".py") and change.after is not None and not is_test(change.path)
+    known = change.path.endswith((".py", *_SHELL_ENDS, *_NODE_ENDS))
+    return known and change.after is not None and not is_test(change.path)
 
 
 def _in_file(change: Change) -> Iterator[Item]:
+    if not change.path.endswith(".py"):
+        yield from _by_shape(change)
+        return
     tree, before = parsed(change.after or ""), parsed(change.before or "")
     if tree is None:
         return
@@ -54,6 +79,18 @@ def _in_file(change: Change) -> Iterator[Item]:
         if ast.dump(node) not in old:
             where = f"{change.path}:{getattr(node, 'lineno', 1)}"
             yield Item(where, words, where)
+
+
+def _by_shape(change: Change) -> Iterator[Item]:
+    """Of shell and JavaScript: added lines that end or replace what looks at them."""
+    shell = change.path.endswith(_SHELL_ENDS)
+    shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
+    old = set((change.before or "").splitlines())
+    for number, text in enumerate((change.after or "").splitlines(), start=1):
+        for shape, words in shapes if text not in old else ():
+            if shape.search(text):
+                where = f"{change.path}:{number}"
+                yield Item(where, words, where)
 
 
 def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:

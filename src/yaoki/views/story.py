@@ -64,7 +64,14 @@ def _checked(data: Data) -> str:
 def _judged(data: Data) -> str:
     if not data["passed"]:
         return ""
+    outcomes = set(data.get("checks", {}).values())
     what = "nothing to change, and its checks pass" if data.get("unchanged") else "proven"
+    if "WAIVED" in outcomes:
+        what = (
+            "proven but for what a person waived"
+            if "PASSED" in outcomes
+            else "accepted without a proof"
+        )
     return f"{what} on {data['commit'][:10]}"
 
 

@@ -180,7 +180,8 @@ class Content:
         at = Site(self._git.common_dir, files, index)
         rows = self._git.names("ls-files", "-s", "-z", at=at)
         paths = [row.partition("\t")[2] for row in rows if row.startswith(GITLINK)]
-        present = [path for path in paths if (files / path / ".git").exists()]
+        # One that was never checked out may hold files as well: git looks into none of them.
+        present = [path for path in paths if _holds_files(files / path)]
         if not present:
             return ""
         self._git.run("read-tree", "--empty", at=at)
@@ -251,6 +252,13 @@ class Content:
     def _count(self, tree: str) -> int:
         """How many files a tree holds."""
         return self._git.run("ls-tree", "-r", "-z", "--name-only", tree).out.count(b"\0")
+
+
+def _holds_files(folder: Path) -> bool:
+    try:
+        return not folder.is_symlink() and any(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _copy(index: Path, to: Path) -> None:

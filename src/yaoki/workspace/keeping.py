@@ -10,8 +10,9 @@ from yaoki.core.model import Run, Task
 from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
+from yaoki.system import plain_bytes
 from yaoki.workspace.commits import Commits, signed
-from yaoki.workspace.content import Content, Held, digest_of, readable
+from yaoki.workspace.content import FULL, Content, Held, digest_of, readable
 from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.refs import (
     SNAPSHOTS,
@@ -30,6 +31,10 @@ from yaoki.workspace.worktrees import Worktrees
 LABELS_MAX = 1000
 # Labels of what is saved beside an attempt's work.
 OUTSIDE, IGNORED = "outside", "ignored"
+
+# Of the log of an agent's HEAD: how much is read, and how many commits of it are kept.
+LOG_BYTES_MAX = 1 << 20
+LEFT_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +133,19 @@ class Keeping:
             known.insert(0, self.whole(task, found, submodules=True))
         for commit in dict.fromkeys(known):
             self._save(task, commit, why)
+        self._save_left_commits(task, found)
         if found.usable:
             self._save_ignored(task, found)
+
+    def _save_left_commits(self, task: Task, found: Worktree) -> None:
+        """Commits that the agent made and reset away: only the log of its HEAD names them."""
+        log = found.admin / "logs" / "HEAD" if found.admin else None
+        rows = (plain_bytes(log, LOG_BYTES_MAX) or b"").splitlines() if log else []
+        names = dict.fromkeys(row.split()[1].decode("ascii", "replace") for row in rows if row)
+        wanted = [name for name in list(names)[-LEFT_MAX:] if FULL.fullmatch(name)]
+        for commit in self._refs.commits(*wanted) if wanted else ():
+            if commit is not None:
+                self._save(task, commit.sha, "left")
 
     def _save_ignored(self, task: Task, found: Worktree) -> None:
         """What git ignores is in none of these commits, and goes with the worktree."""

@@ -36,6 +36,11 @@ class Files:
             found[""].append(path)
         return {folder: sorted(paths) for folder, paths in found.items()}
 
+    def only(self, word: str) -> str:
+        """The one file of this name, wherever it lies; empty where there are none or several."""
+        found = self._by_name.get(word.rsplit("/", 1)[-1], [])
+        return found[0] if len(found) == 1 else ""
+
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import dirname
 
 from yaoki.core.model import Item
 from yaoki.quality.definition.comparison import Judgement
 from yaoki.quality.definition.files import Files
 from yaoki.quality.definition.references import modules
+from yaoki.quality.definition.roles import in_test_folder
 from yaoki.quality.definition.units import Source, Unit, replaced_in
 from yaoki.quality.languages import foreign
 from yaoki.quality.python_suites import last_name
@@ -197,8 +198,25 @@ def shadows(base: Files, candidate: Files, searched: set[str]) -> Iterator[tuple
             yield path, "the start of Python"
         elif name in _RUNNERS and folder is not None:
             yield path, name
-        elif name in sys.stdlib_module_names and folder is not None:
+        elif folder is not None and (name in sys.stdlib_module_names or _covers(path, name, base)):
             yield path, ""
+
+
+def idle_targets(goals: Iterable[str], base: Files, candidate: Files) -> Iterator[str]:
+    """New files named like a target of a check: make finds them there and runs nothing."""
+    for goal in dict.fromkeys(goals):
+        if goal in candidate.paths and goal not in base.paths:
+            yield goal
+
+
+def _covers(path: str, name: str, base: Files) -> bool:
+    """Does it lie among the tests and bear the name of a module of the program?"""
+    tests = in_test_folder(path) or any(is_test(one) for one in base.beneath(dirname(path) or ""))
+    places = (
+        f"{top}{name}{end}" for top in ("", "src/", "lib/") for end in (".py", "/__init__.py")
+    )
+    others = [place for place in places if place != path and place in base.paths]
+    return bool(dirname(path)) and tests and bool(others)
 
 
 def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:

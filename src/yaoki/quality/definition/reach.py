@@ -138,7 +138,9 @@ class _Walk:
         runs = self.found.roles[path] is Role.SCRIPT and spoken != "py"
         for word in references.literals(text):
             plain = "." in word or "/" in word
-            if plain and (one := self._files.plain(word, (dirname(path), *places))):
+            one = self._files.plain(word, (dirname(path), *places)) if plain else ""
+            # A test may put the folder before it by other means.
+            if one := one or (self._files.only(word) if plain and is_data(word) else ""):
                 self._named(one, places)
             if is_expected(f"{word}/"):
                 self._in_folder(word, path)
@@ -291,6 +293,8 @@ class _Walk:
         for one in made.files:
             self._add(one, Role.RECIPE, (folder,))
         self.found.meanings[key] = made.meaning(goals)
+        built = set(made.goals(goals)) - set(made.needs.get(".PHONY", ()))
+        self.found.targets |= {join(folder, goal) for goal in built}
         for text in made.texts(goals):
             for call in calls(text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder):
                 self._call(call, (call.folder, folder), depth + 1)

@@ -24,7 +24,8 @@ class Reach:
     """`meanings` of recipes: what each goal runs, by file.  `started`: run by being executable.
     `sourced`: read by another script, into its own shell.
 
-    `searched`: folders that the check puts on its search path for modules.
+    `searched`: folders that the check puts on its search path for modules.  `targets`: of make,
+    which runs nothing for one that stands there as a file.
     """
 
     roles: dict[str, Role] = field(default_factory=dict)
@@ -35,3 +36,4 @@ class Reach:
     searched: set[str] = field(default_factory=set)
     commands: list[str] = field(default_factory=list)
     tools: set[str] = field(default_factory=set)
+    targets: set[str] = field(default_factory=set)

@@ -70,6 +70,11 @@ def _may_serve(path: str) -> bool:
     return not is_product_data(path) and (is_data(path) or (is_support(path) and not is_test(path)))
 
 
+def _filters(text: str) -> set[str]:
+    """Of git attributes; that of large files brings content, and is the user's own."""
+    return set(re.findall(r"\bfilter=(\S+)", text)) - {"lfs"}
+
+
 @dataclass(slots=True)
 class _Review:
     checks: Sequence[CheckSpec]
@@ -223,6 +228,8 @@ class _Review:
             words = settings.PLUGIN
         if IGNORES.search(path) and not set(after.split()) <= set(before.split()):
             words = FEWER
+        if path.rsplit("/", 1)[-1] == ".gitattributes" and _filters(after) - _filters(before):
+            words = "files are changed by a filter when they are checked out"
         if words:
             judged.items.append(Item(path, words, path))
         elif CONFIGURED.search(path) and before != after:
@@ -238,6 +245,8 @@ class _Review:
             self.items.append(Item(change.path, words, change.path))
 
     def _shadows(self) -> None:
+        for path in plugins.idle_targets(self.before.targets, self.base, self.candidate):
+            self.unsure[path] = None
         searched = {*self.before.searched, *self.after.searched}
         for path, name in plugins.shadows(self.base, self.candidate, searched):
             if name:

@@ -20,6 +20,8 @@ STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 GITLINK = "160000"
 # The repositories of submodules that set-up checked out stay: they are output of set-up.
 MODULES = "modules"
+# Attributes outside of the commit would change what is checked out.
+NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 
 
 class RoomCheckout:
@@ -61,7 +63,7 @@ class RoomCheckout:
         """Make yaoki's own git folder unless it is there."""
         self.files.mkdir(parents=True, exist_ok=True)
         if not (self._git_dir / "objects").is_dir():
-            self._write(self._git_dir, commit, self._source.config(commit))
+            self._write(self._git_dir, commit, self._source.config(commit) + NO_ATTRIBUTES)
 
     def _clone(self, commit: str, config: str) -> None:
         """Write the `.git` that checks see, anew each time."""
