@@ -35,6 +35,8 @@ OUTSIDE, IGNORED = "outside", "ignored"
 # Of the log of an agent's HEAD: how much is read, and how many commits of it are kept.
 LOG_BYTES_MAX = 1 << 20
 LEFT_MAX = 50
+# Lines of it that tell of no new commit; our own moves of a worktree are among them.
+MOVES = (b"reset:", b"checkout:", b"branch:", b"worktree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ class Keeping:
         """Commits that the agent made and reset away: only the log of its HEAD names them."""
         log = found.admin / "logs" / "HEAD" if found.admin else None
         rows = (plain_bytes(log, LOG_BYTES_MAX) or b"").splitlines() if log else []
-        names = dict.fromkeys(row.split()[1].decode("ascii", "replace") for row in rows if row)
+        made = (row for row in rows if not row.partition(b"\t")[2].startswith(MOVES))
+        names = dict.fromkeys(row.split()[1].decode("ascii", "replace") for row in made if row)
         wanted = [name for name in list(names)[-LEFT_MAX:] if FULL.fullmatch(name)]
         for commit in self._refs.commits(*wanted) if wanted else ():
             if commit is not None:
