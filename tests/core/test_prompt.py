@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
-from yaoki.core.clipping import clip_bytes
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, Item, Kind, Task, TaskKind
 from yaoki.core.prompt import (
     BUDGETS,

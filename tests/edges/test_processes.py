@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -621,3 +622,24 @@ def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) 
 
     assert caught.value.transient
     assert PROCESSES.look(folder).phase == "absent"
+
+
+@pytest.mark.spec("16.10")
+def test_a_worker_with_more_than_a_thousand_open_files_sees_how_its_shims_stand(
+    folder: Path, place: Path
+) -> None:
+    """`select` refuses descriptors of such a number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2_000 if hard == resource.RLIM_INFINITY else min(2_000, hard)
+    if wanted < 1_200:
+        pytest.skip(f"this machine allows {hard} open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        look = carried(folder, python(place, "print('good')"))
+    finally:
+        for one in opened:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert (look.phase, look.code) == ("exited", 0)

@@ -184,7 +184,7 @@ class Ground:
 
     @property
     def _control_plane(self) -> tuple[Path, ...]:
-        """What decides, and keys that speak for a person: nobody in the sandbox reads it."""
+        """The places that nobody in the sandbox reads: the store, keys, rooms, other worktrees."""
         home = Path.home()
         secrets = (home / ".pgpass", home / ".pg_service.conf")
         own = (state_home(), self.worktrees, self.rooms_root, self.repository.top / ".yaoki")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import one_line, plain
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import Finding
 from yaoki.core.prompt import fence
 

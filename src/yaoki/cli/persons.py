@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def calling_agent(app: App) -> Task | None:
-    """Whose agent calls: an agent that tests yaoki itself is a person to its own runs."""
+    """The task whose agent calls; an agent that tests yaoki is a person to its own runs."""
     task_id = os.environ.get("YAOKI_TASK", "")
     try:
         return app.store.task(TaskId(task_id)) if task_id else None

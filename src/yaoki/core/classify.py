@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from yaoki.core.clipping import clip_bytes
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.fingerprint import fingerprint
 from yaoki.core.model import (
     NO_CHANGE,

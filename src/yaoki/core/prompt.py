@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from yaoki.core import planner
-from yaoki.core.clipping import clip_bytes
 from yaoki.core.escalate import hint
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
 
 BUDGETS: Mapping[str, int] = {

@@ -81,7 +81,7 @@ class Readying:
         )
 
     def _guards(self, task: Task) -> Mapping[str, str]:
-        """What git's own configuration is compared with when the attempt ends.
+        """The state of git's own configuration that the end of the attempt is compared with.
 
         A retry does not accept what the last attempt changed there: only a waiver does.
         """

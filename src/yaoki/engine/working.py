@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.clipping import clip_bytes
 from yaoki.core.events import PromptSent
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import (
     AgentExit,
     Failure,

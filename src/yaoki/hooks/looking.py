@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.classify import of_verdict
-from yaoki.core.clipping import clip_bytes
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CONTENT, CheckSpec, Failure, Finding, Outcome, Verdict
 from yaoki.core.prompt import BUDGETS, what_failed
 from yaoki.core.redact import mask, secret_values

@@ -9,8 +9,8 @@ from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
-from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import one_line, plain
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.prompt import fence
 from yaoki.errors import TemplateInvalid
 from yaoki.prompts.place import Hit

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.clipping import clip_bytes
 from yaoki.core.display import plain
+from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CONTENT, Failure, Item, Kind
 from yaoki.core.settings import PATTERNS
 

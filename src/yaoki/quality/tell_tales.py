@@ -82,7 +82,7 @@ def _in_file(change: Change) -> Iterator[Item]:
 
 
 def _by_shape(change: Change) -> Iterator[Item]:
-    """Of shell and JavaScript: added lines that end or replace what looks at them."""
+    """Lines added to shell or JavaScript that end or replace what looks at them."""
     shell = change.path.endswith(_SHELL_ENDS)
     shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
     old = set((change.before or "").splitlines())

@@ -58,6 +58,7 @@ class ShimProcesses:
         self._stem = Conversation(self._shim, cwd=Path("/"), env=os.environ, timeout=limit)
         # Shims that this process started, held by descriptor: a name can be given to another.
         self._held: dict[Path, int] = {}
+        self._holding = threading.Lock()
 
     def start(self, folder: Path, launch: Launch) -> None:
         """Start it, at most once per folder however often and by whomever this is called.
@@ -91,21 +92,26 @@ class ShimProcesses:
 
     def _lives(self, folder: Path) -> bool:
         """Does its shim live, whatever stands in the folder?  The agent may have written that."""
-        held = self._held.get(folder)
-        if held is None:
-            return _signal(_read(folder / "started.json"), 0)
-        if not select.select([held], [], [], 0)[0]:
-            return True
-        os.close(self._held.pop(folder))
-        return False
+        with self._holding:
+            held = self._held.get(folder)
+            if held is not None and not _is_over(held):
+                return True
+            if held is not None:
+                os.close(self._held.pop(folder))
+        # Another worker, or a second start of ours, may have been the one whose shim went on.
+        return _signal(_read(folder / "started.json"), 0)
 
     def _hold(self, folder: Path, pid: int) -> None:
         if not hasattr(os, "pidfd_open"):
             return
         try:
-            self._held[folder] = os.pidfd_open(pid)
+            made = os.pidfd_open(pid)
         except OSError:  # it has ended already, or the kernel knows no such thing
             return
+        with self._holding:
+            if (before := self._held.get(folder)) is not None:
+                os.close(before)
+            self._held[folder] = made
 
     def renew(self, folder: Path) -> None:
         """Touch the lease: that needs no free space on the disk."""
@@ -260,9 +266,16 @@ def _signal(started: dict[str, Any], number: int) -> bool:
         return False
     try:
         os.kill(started["pid"], number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # gone meanwhile, or never one of ours
         return False
     return True
+
+
+def _is_over(descriptor: int) -> bool:
+    """Has the process ended?  `poll` takes descriptors of any number, `select` does not."""
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _ended(pid: int) -> bool:

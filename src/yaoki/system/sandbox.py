@@ -32,7 +32,7 @@ KEPT = tuple(
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
 TEMPORARY = "/tmp"
-# What a command is given to read in its own folder, which is hidden with all others.
+# The files that a command may read of its own folder, which is hidden with all others.
 GIVEN = ("prompt.md", "request.json")
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -208,7 +208,7 @@ def _binds(seen: Sequence[Path], written: Sequence[Path], hidden: Sequence[Path]
             empty.append(str(place))
         else:
             yield from ("--ro-bind", os.devnull, str(place))
-    # What is written there would vanish: rather nobody can.
+    # Files written there would vanish, so nobody can write any.
     yield from (word for place in empty for word in ("--remount-ro", place))
 
 

@@ -32,7 +32,7 @@ LABELS_MAX = 1000
 # Labels of what is saved beside an attempt's work.
 OUTSIDE, IGNORED = "outside", "ignored"
 
-# Of the log of an agent's HEAD: how much is read, and how many commits of it are kept.
+# The log of an agent's HEAD is read so far, and so many of its commits are kept.
 LOG_BYTES_MAX = 1 << 20
 LEFT_MAX = 50
 # Lines of it that tell of no new commit; our own moves of a worktree are among them.

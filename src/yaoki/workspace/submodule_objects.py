@@ -1,4 +1,4 @@
-"""What a submodule in an agent's worktree holds, read without running git on its settings.
+"""Refs and objects of a submodule in an agent's worktree, read without obeying its settings.
 
 The agent owns the submodule's git folder, and a setting there can name a program that git starts.
 So its refs are read as files, and its objects are lent to a git that works with the settings of the

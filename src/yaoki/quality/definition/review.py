@@ -71,7 +71,7 @@ def _may_serve(path: str) -> bool:
 
 
 def _filters(text: str) -> set[str]:
-    """Of git attributes; that of large files brings content, and is the user's own."""
+    """The filters that git attributes name; the one of large files only brings content."""
     return set(re.findall(r"\bfilter=(\S+)", text)) - {"lfs"}
 
 
