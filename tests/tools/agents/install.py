@@ -1,7 +1,7 @@
 """Install the agent programs that tests drive: `python install.py FOLDER`.
 
-Pinned beside this file, installed once for each state of the pins, bounded in time.  What cannot be
-installed is said; its tests are skipped, and fail where CI is set, which makes this fail as well.
+Pinned beside this file, each installed by itself, once for each state of its pins, bounded in time.
+One that cannot be installed is named and the others are there; its tests are skipped, and fail where CI is set, which makes this fail as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PINS = Path(__file__).parent
-NPM = ("package.json", "package-lock.json", ".npmrc")
+NPM = ("claude", "codex", "gemini", "opencode", "pi")
 PYTHONS = ("mini-swe-agent", "aider")
 BOUND_S = 420
 # A registry that answers slowly is asked again by npm itself; one that is silent is not waited for.
@@ -25,25 +25,28 @@ NPM_WORDS = ("install", "--loglevel=error", "--fetch-timeout=60000", "--fetch-re
 def main(folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor() as pool:
-        made = [pool.submit(npm, folder), *(pool.submit(python, folder, n) for n in PYTHONS)]
+        made = [pool.submit(npm, folder, name) for name in NPM]
+        made += [pool.submit(python, folder, name) for name in PYTHONS]
     missing = [why for one in made if (why := one.result())]
     for why in missing:
         print(f"not installed: {why}", file=sys.stderr)
     return 1 if missing and os.environ.get("CI") else 0
 
 
-def npm(folder: Path) -> str:
-    """claude, codex, gemini, opencode and pi; why not, if not."""
-    stamp, state = folder / "node_modules" / ".done", pinned(*NPM)
+def npm(folder: Path, name: str) -> str:
+    """One program in a folder of its own; why not, if not."""
+    place, pins = folder / name, (f"{name}/package.json", f"{name}/package-lock.json", ".npmrc")
+    stamp, state = place / ".done", pinned(*pins)
     if done(stamp, state):
         return ""
     program = shutil.which("npm")
     if program is None:
-        return "claude, codex, gemini, opencode, pi: there is no npm; install Node.js 20 or newer"
-    for name in NPM:
-        shutil.copy(PINS / name, folder / name)
-    why = run(program, *NPM_WORDS, cwd=folder)
-    return f"claude, codex, gemini, opencode, pi: {why}" if why else finish(stamp, state)
+        return f"{name}: there is no npm; install Node.js 20 or newer"
+    place.mkdir(exist_ok=True)
+    for pin in pins:
+        shutil.copy(PINS / pin, place)
+    why = run(program, *NPM_WORDS, cwd=place)
+    return f"{name}: {why}" if why else finish(stamp, state)
 
 
 def python(folder: Path, name: str) -> str:
@@ -88,8 +91,12 @@ def run(*argv: str, cwd: Path) -> str:
         return f"{Path(argv[0]).name} did not end within {BOUND_S} s"
     except OSError as error:
         return f"{argv[0]}: {error.strerror}"
+    if ended.returncode == 0:
+        return ""
     said = (ended.stderr or ended.stdout).strip().splitlines()
-    return "" if ended.returncode == 0 else (said[-1] if said else f"exit code {ended.returncode}")
+    # The last line of npm names its own log, not the cause.
+    causes = [line for line in said if "complete log" not in line]
+    return causes[-1] if causes else f"exit code {ended.returncode}"
 
 
 if __name__ == "__main__":
