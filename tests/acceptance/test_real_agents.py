@@ -227,7 +227,7 @@ def test_inside_the_sandbox_it_works_and_remembers_its_conversation(theatres: Th
     needs_bubblewrap()
     if Path(sys.executable).is_relative_to(tempfile.gettempdir()):
         pytest.skip("this environment lies in the folder of temporaries, which the sandbox hides")
-    theatres.play(("claude", "codex"), the_lie, assert_it_rose)
+    theatres.play(RESUMING, the_lie, assert_it_rose)
 
 
 def assert_it_rose(theatre: Theatre, played: Played) -> None:

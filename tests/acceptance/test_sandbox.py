@@ -95,7 +95,7 @@ def everything(top: Path) -> dict[str, bytes]:
 REACHES = {
     "checkout": "echo evil > {repo}/README",
     "checkout-new": "echo evil > {repo}/planted",
-    "config": "git config core.fsmonitor /bin/false",
+    "config": "git --git-dir={repo}/.git config core.fsmonitor /bin/false",
     "config-by-hand": "echo '[core]' >> {repo}/.git/config",
     "hooks": "mkdir -p {repo}/.git/hooks && touch {repo}/.git/hooks/pre-commit",
     "objects": "rm -rf {repo}/.git/objects",
@@ -215,7 +215,8 @@ def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
     cache = place.folder / "cache"
     cache.mkdir()
     settings(place, mode="on", writable=[str(cache), str(place.repo.parent)])
-    script = f"touch {cache}/kept\ngit config core.fsmonitor /bin/false || echo REFUSED"
+    theirs = f"git --git-dir={place.repo}/.git"
+    script = f"touch {cache}/kept\n{theirs} config core.fsmonitor /bin/false || echo REFUSED"
 
     done = place.yaoki("run", a_plan(place, script))
 

@@ -57,7 +57,9 @@ class Description:
     `allow` are the kinds of tools that need no person; a plan may name others.
     `exit_codes` and `lines` are its own signals: words of `AgentExit.limit`.  `scratch` are
     folders that it leaves in its worktree and that are nobody's work; `state` are those below its
-    home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.
+    home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
+    each task has a copy of them, without what `history` names there; `sandbox` says that the agent
+    was seen to work so.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Description:
     lines: Mapping[str, str] = field(default_factory=dict)
     scratch: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+    sandbox: bool = False
     notes: tuple[str, ...] = ()
 
     @property

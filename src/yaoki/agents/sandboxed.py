@@ -1,32 +1,60 @@
-"""An agent inside the sandbox: the same agent, walled in with the folders of its own."""
+"""An agent inside the sandbox: the same agent, walled in, with what it needs for itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.agents.known import KnownAgent
+from yaoki.agents.private_state import PrivateState
 from yaoki.core.model import AgentExit, AgentSpec
-from yaoki.ports import SANDBOX, Agent, Launch, Look, Order
+from yaoki.ports import SANDBOX, Agent, Launch, Lent, Look, Order
+from yaoki.system.caches import private_caches
 from yaoki.system.sandbox import Sandbox
+
+# The second is how Claude Code asks whether root may work without asking.
+MARKS = {SANDBOX: "on", "IS_SANDBOX": "1"}
 
 
 class SandboxedAgent:
-    """Fails before the first call when there is no sandbox to be had."""
+    """Fails before the first call when there is no sandbox to be had.
 
-    def __init__(self, agent: Agent, sandbox: Sandbox) -> None:
-        self._agent, self._sandbox = agent, sandbox
+    `lend` gives the agent of a task a repository to commit to.
+    """
+
+    def __init__(self, agent: Agent, sandbox: Sandbox, lend: Callable[[str], Lent]) -> None:
+        self._agent, self._sandbox, self._lend = agent, sandbox, lend
 
     def preflight(self, spec: AgentSpec) -> None:
         self._agent.preflight(spec)
         self._sandbox.check()
 
     def launch(self, order: Order) -> Launch:
-        launch = self._agent.launch(order)
-        launch = replace(launch, env={**launch.env, SANDBOX: "on"})
-        return self._sandbox.around(launch, order.folder, own_folders(self._agent, launch.env))
+        launch, lent = self._agent.launch(order), self._lend(order.task_id)
+        caches = lent.folder / "caches"
+        state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
+        env = {**private_caches(caches, launch.env, self._sandbox.writable), **launch.env}
+        own = (*lent.writable, caches, *state.values())
+        launch = replace(launch, env={**env, **MARKS})
+        return self._sandbox.around(launch, order.folder, own, {**lent.laid, **state})
+
+    def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
+        """Where a known agent keeps its conversations, with what is not copied from there.
+
+        Of a bare command nobody knows any.  A folder is named below the home, or by the variable
+        that moves it: `$CODEX_HOME`.
+        """
+        if not isinstance(self._agent, KnownAgent):
+            return {}
+        home, about = launch.env.get("HOME", ""), self._agent.description
+        named = (
+            launch.env.get(name[1:], "") if name.startswith("$") else f"{home}/{name}"
+            for name in about.state
+        )
+        folders = (Path(name) for name in named if name.startswith("/") and home)
+        return dict.fromkeys(folders, about.history)
 
     def resumes(self, spec: AgentSpec) -> bool:
         return self._agent.resumes(spec)
@@ -39,18 +67,3 @@ class SandboxedAgent:
 
     def waits(self, folder: Path) -> timedelta:
         return self._agent.waits(folder)
-
-
-def own_folders(agent: Agent, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where a known agent keeps its conversations; of a bare command nobody knows any.
-
-    A folder is named below the home, or by the variable that moves it: `$CODEX_HOME`.
-    """
-    if not isinstance(agent, KnownAgent):
-        return ()
-    home = env.get("HOME", "")
-    named = (
-        env.get(name[1:], "") if name.startswith("$") else f"{home}/{name}"
-        for name in agent.description.state
-    )
-    return tuple(Path(name) for name in named if name.startswith("/") and home)

@@ -136,6 +136,7 @@ class Ground:
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
             saved_bytes=self.settings.limits.saved_bytes,
+            sandbox=self.sandbox,
             warn=warn,
         )
 
@@ -195,7 +196,7 @@ class Ground:
         from yaoki.agents.sandboxed import SandboxedAgent
 
         agent = find_agent(preset)
-        return SandboxedAgent(agent, self.sandbox) if self.sandbox else agent
+        return SandboxedAgent(agent, self.sandbox, self.workspace.lend) if self.sandbox else agent
 
     @property
     def whereabouts(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +175,7 @@ class Working:
             # Gone is not unchanged: nobody knows what was in it.
             return Lost(f"{GONE}: whatever the agent made there is lost")
         gone = (f"{GONE}: only what was committed is kept",) if kept.gone else ()
-        for words in (*gone, *kept.warnings, *self._hidden(task)):
+        for words in (*gone, *kept.warnings, *_refusals(kept.refused), *self._hidden(task)):
             hold.note("WARNING", {"message": words})
         return Worked(
             exit_,
@@ -211,6 +211,14 @@ class Working:
         mine_known = [n for n in mine if known and (whole or not n.startswith(BESIDE))]
         told = (_with_a_way_back(name, before.get(name, "")) for name in mine_known)
         return tuple(name for name in names if name not in mine), tuple(told)
+
+
+def _refusals(refused: Sequence[str]) -> Iterator[str]:
+    if refused:
+        acts = "1 act" if len(refused) == 1 else f"{len(refused)} acts"
+        listed = ", ".join(dict.fromkeys(refused[:SHOWN]))
+        more = " and others" if len(refused) > SHOWN else ""
+        yield f"the sandbox refused {acts} of the agent: {listed}{more}"
 
 
 def _with_a_way_back(name: str, before: str) -> str:

@@ -34,7 +34,8 @@ class Kept:
     `warnings` are sentences about what nobody but this repository has.  `gone`: there was no
     worktree any more, so only what was committed could be kept.  `diff` is a digest of what the
     attempt changed, the same wherever it was built.  `left_out` are new files outside the task's
-    scope: they are saved beside the work and are no part of it.
+    scope: they are saved beside the work and are no part of it.  `refused` are acts of the agent
+    that the sandbox did not let happen.
     """
 
     head: str
@@ -44,6 +45,20 @@ class Kept:
     gone: bool = False
     diff: str = ""
     left_out: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What the agent of one task has for itself inside the sandbox.
+
+    `folder` holds it and stays from attempt to attempt; `writable` are its parts that the agent
+    writes.  `laid` names files and folders that are seen in place of others, and only read.
+    """
+
+    folder: Path
+    writable: tuple[Path, ...]
+    laid: Mapping[Path, Path]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,13 @@ from pathlib import Path
 
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look, Processes, outbox
-from yaoki.system.commands import run
+from yaoki.system.commands import Completed, run
 
 PROGRAM = "bwrap"
 UNAVAILABLE = "SANDBOX_UNAVAILABLE"
 LINKED = "FOLDER_LINKED"
 PROBE = timedelta(seconds=20)
+ASKED_BYTES_MAX = 1 << 30
 # Empty inside, but for what is named: a socket found here would lead out of the sandbox.
 SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
 # How names of hosts are resolved, and where some systems keep their programs.
@@ -74,26 +75,47 @@ class Sandbox:
         _walls.cache_clear()
         _walls(self._found(), self._net())
 
-    def around(self, launch: Launch, folder: Path, own: Iterable[Path] = ()) -> Launch:
+    def around(
+        self,
+        launch: Launch,
+        folder: Path,
+        own: Iterable[Path] = (),
+        laid: Mapping[Path, Path] | None = None,
+    ) -> Launch:
         """The same command inside; one that is inside already stays as it is.
 
-        `own` are folders of the command's own, made if they are not there.
+        `own` are folders that the command writes besides its worktree.  Where `laid` says so, it
+        sees something else, and can only read it; what a folder of its own is laid over, it writes.
         """
         if isinstance(launch, Inside):
             return launch
         refuse_links(folder)
         found = self._found()
-        for place in own:
-            place.mkdir(parents=True, exist_ok=True)
         also = map(Path, launch.writable)
         held = [self._worktree(Path(launch.cwd)), outbox(folder), *own, *also, *self.writable]
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
         binds = _binds([*self._seen(launch), *told], _present(held), _present(self.hidden))
         inside = ("--chdir", launch.cwd, "--", *launch.argv)
-        argv = (found, *_root(), *binds, *walls, *inside)
+        argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": {**launch.env, "TMPDIR": TEMPORARY}})
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        seen: Sequence[Path],
+        timeout: timedelta,
+    ) -> Completed:
+        """Run a short command inside that writes nothing and reaches nobody."""
+        found = self._found()
+        walls = _walls(found, ("--unshare-net",))
+        binds = _binds(_present(seen), (), _present(self.hidden))
+        inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
+        whole = (found, *_root(), *binds, *walls, *inside)
+        return run(whole, cwd=Path("/"), env=env, timeout=timeout, output_bytes_max=ASKED_BYTES_MAX)
 
     def _found(self) -> str:
         if found := shutil.which(self.program or PROGRAM):
@@ -210,6 +232,14 @@ def _binds(seen: Sequence[Path], written: Sequence[Path], hidden: Sequence[Path]
             yield from ("--ro-bind", os.devnull, str(place))
     # Files written there would vanish, so nobody can write any.
     yield from (word for place in empty for word in ("--remount-ro", place))
+
+
+def _laid(laid: Mapping[Path, Path], written: Sequence[Path]) -> Iterator[str]:
+    """On top of all binds; who stands below another goes later."""
+    for place in sorted(laid, key=lambda held: len(held.parts)):
+        option = "--bind" if laid[place] in written else "--ro-bind"
+        if place.exists():
+            yield from (option, str(laid[place]), str(place))
 
 
 def _present(places: Iterable[Path]) -> list[Path]:

@@ -11,6 +11,7 @@ from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
 from yaoki.system import plain_bytes
+from yaoki.workspace.agent_repository import AgentRepositories, Taken
 from yaoki.workspace.commits import Commits, signed
 from yaoki.workspace.content import FULL, Content, Held, digest_of, readable
 from yaoki.workspace.ignored_files import IgnoredFileStore
@@ -73,14 +74,16 @@ class Keeping:
         content: Content,
         worktrees: Worktrees,
         ignored: IgnoredFileStore,
+        lent: AgentRepositories,
     ) -> None:
-        self._refs, self._commits = refs, commits
+        self._refs, self._commits, self._lent = refs, commits, lent
         self._content, self._worktrees, self._ignored = content, worktrees, ignored
 
     def keep(self, run: Run, task: Task) -> Kept:
         """Commit all of it on the task's branch and under the attempt's own ref."""
         found = self._worktrees.find(task.id)
         self._worktrees.repair(found)
+        taken = self._take(task, found)
         ground = self._ground(found, task, task.work.base or run.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
@@ -93,7 +96,8 @@ class Keeping:
             if found.there:
                 self._worktrees.agree(found, index)
         changed = tuple(readable(change.path) for change in held.changes)
-        warnings = self._keep_links(task, found, held)
+        told = (taken.warning,) if taken.warning else ()
+        warnings = (*told, *self._keep_links(task, found, held))
         strays = tuple(readable(path) for path in left_out)
         return Kept(
             head,
@@ -103,7 +107,21 @@ class Keeping:
             gone=not found.there,
             diff=digest_of(held.changes),
             left_out=strays,
+            refused=taken.refused,
         )
+
+    def _take(self, task: Task, found: Worktree) -> Taken:
+        """What the agent committed in the sandbox stands on the task's branch as if it had done so
+        there.  Its own repository goes at once: it must never be taken over later work.
+        """
+        taken = self._lent.take(found)
+        if taken.head and found.on_branch:
+            self._refs.set(Move(task_ref(task.id), taken.head))
+        for commit in (*taken.left, *(() if found.on_branch else (taken.head,))):
+            if commit:
+                self._save(task, commit, "left")
+        self._lent.forget(task.id)
+        return taken
 
     @staticmethod
     def _left_out(task: Task, held: Held) -> tuple[str, ...]:
@@ -128,6 +146,7 @@ class Keeping:
     def secure(self, task: Task, why: str = "") -> None:
         """Make all that worktree and branch hold reachable from refs that stay."""
         found = self._worktrees.find(task.id)
+        self._take(task, found)
         known = [
             commit.sha for commit in self._refs.commits(found.head, task_ref(task.id)) if commit
         ]

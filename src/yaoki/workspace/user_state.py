@@ -28,11 +28,15 @@ OWN = frozenset({b".git", b".yaoki"})
 UNTRACKED = "untracked"
 
 
+def all_refs(git: Git) -> dict[str, str]:
+    """Every ref of the repository with its commit."""
+    common = git.common_dir
+    return _asked(git) if (common / "reftable").is_dir() else _read(common)
+
+
 def refs(git: Git) -> dict[str, str]:
     """Every branch, tag and remote-tracking ref of the user's, with its commit."""
-    common = git.common_dir
-    found = _asked(git) if (common / "reftable").is_dir() else _read(common)
-    theirs = {name: sha for name, sha in found.items() if not NOT_THEIRS.match(name)}
+    theirs = {name: sha for name, sha in all_refs(git).items() if not NOT_THEIRS.match(name)}
     groups: dict[str, dict[str, str]] = {}
     for name, sha in theirs.items():
         groups.setdefault("/".join(name.split("/")[: 3 if "/remotes/" in name else 2]), {})[

@@ -15,12 +15,15 @@ from yaoki.ports import (
     Candidate,
     Kept,
     LandedStep,
+    Lent,
     Merged,
     Place,
     Riders,
     SavedWork,
     Uncommitted,
 )
+from yaoki.system import Sandbox
+from yaoki.workspace.agent_repository import AgentRepositories
 from yaoki.workspace.archiving import Archiving
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
@@ -63,6 +66,7 @@ class GitWorkspace:
         remote: str = "",
         ahead_from_files: int = 0,
         saved_bytes: int = SAVED_BYTES,
+        sandbox: Sandbox | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.repository = open_repository(repo)
@@ -81,7 +85,8 @@ class GitWorkspace:
         self._ignored = IgnoredFileStore(
             self._git, self._leavings, self.root / ".prepared", saved_bytes
         )
-        self._keeping = Keeping(self._refs, *rest, self._ignored)
+        self._lent = AgentRepositories(self._git, self._refs, self.root, sandbox)
+        self._keeping = Keeping(self._refs, *rest, self._ignored, self._lent)
         lines = self._sharing.lines
         self._branch = RunBranch(self._git, lines)
         self._preparing = Preparing(
@@ -220,6 +225,11 @@ class GitWorkspace:
             return self._keeping.keep(run, task)
 
     @told
+    def lend(self, task_id: str) -> Lent:
+        """What the agent of a task gets for itself inside the sandbox: a repository to commit to."""
+        return self._lent.lend(self._worktrees.need(task_id))
+
+    @told
     def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
         """Merge onto the run branch's head and put the worktree at the result."""
         self._sharing.catch_up()
@@ -311,6 +321,7 @@ class GitWorkspace:
         with self._sharing.owing(task.id, over=not elsewhere):
             self._preparing.clear(task, "late")
             self._keeping.tidy(task, candidate_ref(task.id))
+        self._lent.clear(task.id)
         self._released += 1
         if self._released % PACK_EVERY == 0:
             # Each landing leaves a few refs; as a file each they would slow every look at them.
@@ -409,6 +420,7 @@ class GitWorkspace:
         """
         self._spares.sweep()
         self._content.sweep(self.worktrees())
+        self._lent.sweep(self.worktrees())
         if self._sharing.away:
             self._sharing.answers()
         self._sharing.catch_up()
