@@ -1,4 +1,4 @@
-"""An agent in the sandbox commits: into a repository of its own, from which yaoki takes the work."""
+"""An agent in the sandbox commits, to a repository of its own; yaoki takes the work from there."""
 
 from __future__ import annotations
 

@@ -28,6 +28,13 @@ def find_agent(preset: str) -> Agent:
             return _described(preset) or _installed(preset)
 
 
+def works_in_sandbox(preset: str) -> bool:
+    """Was an agent of this preset seen to work there?  Of a bare command nobody knows."""
+    from yaoki.agents.description import describe, known_names
+
+    return preset == "scripted" or (preset in known_names() and describe(preset).sandbox)
+
+
 def preset_names() -> tuple[str, ...]:
     """Every preset that a plan may name here: built in, described, installed."""
     from importlib.metadata import entry_points

@@ -61,9 +61,9 @@ def _files(place: Path, left_out: Sequence[str]) -> Iterator[Path]:
         folders[:] = [f for f in sorted(folders) if not _is_left_out(inside / f, place, left_out)]
         for file in (inside / name for name in sorted(names)):
             fit = file.is_file() and os.access(file, os.R_OK)
-            if fit and not _is_left_out(file, place, left_out):
-                if file.stat().st_size <= FILE_BYTES_MAX:
-                    yield file
+            small = fit and file.stat().st_size <= FILE_BYTES_MAX
+            if small and not _is_left_out(file, place, left_out):
+                yield file
 
 
 def _is_left_out(path: Path, place: Path, patterns: Sequence[str]) -> bool:

@@ -27,6 +27,7 @@ from yaoki.system import (
 from yaoki.workspace import GitProofRooms, GitWorkspace, Repository, open_repository
 
 if TYPE_CHECKING:
+    from yaoki.app.walls import Walls
     from yaoki.config import Loaded
     from yaoki.core.model import RunId
     from yaoki.store.outbox import Posting
@@ -136,7 +137,7 @@ class Ground:
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
             saved_bytes=self.settings.limits.saved_bytes,
-            sandbox=self.sandbox,
+            sandbox=self.walls.sandbox,
             warn=warn,
         )
 
@@ -167,20 +168,28 @@ class Ground:
     @cached_property
     def processes(self) -> Processes:
         shims = ShimProcesses()
-        return SandboxedProcesses(shims, self.sandbox) if self.sandbox else shims
+        walls = self.walls
+        return SandboxedProcesses(shims, walls.sandbox, walls.around) if walls.sandbox else shims
 
     @cached_property
-    def sandbox(self) -> Sandbox | None:
-        """The walls around the commands of a task, if the settings ask for them."""
+    def walls(self) -> Walls:
+        """What of a task runs inside the sandbox."""
+        from yaoki.app.walls import Walls
+
         asked, repository = self.settings.sandbox, self.repository
-        if asked.mode != "on":
-            return None
-        return Sandbox(
+        sandbox = Sandbox(
             self.worktrees.resolve(),
             shown=(repository.top, repository.common_dir),
             writable=tuple(Path(place).expanduser() for place in asked.writable),
             network=asked.network,
             hidden=self._control_plane,
+        )
+        return Walls(
+            asked,
+            sandbox,
+            self.folder,
+            lambda task_id: self.store.task(task_id),
+            lambda run_id: self.store.run(run_id),
         )
 
     @property
@@ -195,8 +204,10 @@ class Ground:
         from yaoki.agents import find_agent
         from yaoki.agents.sandboxed import SandboxedAgent
 
-        agent = find_agent(preset)
-        return SandboxedAgent(agent, self.sandbox, self.workspace.lend) if self.sandbox else agent
+        agent, walls = find_agent(preset), self.walls
+        if walls.sandbox is None or not walls.around_agent(preset):
+            return agent
+        return SandboxedAgent(agent, walls.sandbox, self.workspace.lend)
 
     @property
     def whereabouts(self) -> dict[str, str]:

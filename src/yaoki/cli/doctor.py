@@ -212,11 +212,17 @@ def _disk(app: App) -> Line:
 
 
 def _sandbox(app: App) -> Line:
-    if app.sandbox is None:
-        return Line("sandbox", True, 'off: sandbox.mode = "on" walls agents and checks in')
-    app.sandbox.check()
+    walls = app.walls
+    if walls.mode == "off":
+        return Line("sandbox", True, 'off: sandbox.mode = "auto" walls agents and checks in')
+    if walls.mode == "auto" and walls.missing:
+        words = f"none: {walls.missing}; to have one: {_walled('yaoki doctor')}"
+        return Line("sandbox", True, words)
+    if walls.sandbox is not None:
+        walls.sandbox.check()
     network = "with" if app.settings.sandbox.network else "without"
-    return Line("sandbox", True, f"on, {network} the network")
+    whom = "around every agent" if walls.mode == "on" else "around known agents"
+    return Line("sandbox", True, f"on {whom} and their checks, {network} the network")
 
 
 def _remote(app: App) -> Line:

@@ -85,6 +85,7 @@ def run(
             many = "" if detach else f"; up to {started.parallel} at the same time"
             prose(f"{plans.summary(view)}{many}")
             _tell_uncommitted(app, plan)
+            _tell_unwalled(app, started)
         if detach:
             return _detached(app, started, quiet=quiet, as_json=as_json)
         return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
@@ -96,6 +97,12 @@ def _tell_uncommitted(app: App, plan: str) -> None:
 
     own = [] if _is_goal(plan) else [Path(plan)]
     if words := note(uncommitted(app, own)):
+        prose(line(words))
+
+
+def _tell_unwalled(app: App, run: Run) -> None:
+    """Who expects walls around their agents learns what is missing."""
+    if words := app.walls.told(agent.preset for agent in run.catalogue.agents.values()):
         prose(line(words))
 
 

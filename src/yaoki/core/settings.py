@@ -283,7 +283,10 @@ class SandboxSettings:
     """What the commands of a task may reach; see docs/guides/security.md."""
 
     mode: str = key(
-        "off", "on: agents, set-up and checks run inside bubblewrap", words=("off", "on")
+        "auto",
+        "on: agents, set-up and checks run inside bubblewrap; auto: where it can be had and the "
+        "agent is known to work there",
+        words=("auto", "off", "on"),
     )
     network: bool = key(True, "may they reach the network")
     writable: tuple[str, ...] = key((), "folders they may write to besides their own", high=100)

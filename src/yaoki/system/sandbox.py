@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import lru_cache
@@ -34,7 +34,7 @@ KEPT = tuple(
 )
 TEMPORARY = "/tmp"
 # The files that a command may read of its own folder, which is hidden with all others.
-GIVEN = ("prompt.md", "request.json")
+GIVEN = ("prompt.md", "request.json", "scenario.json")
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
@@ -140,15 +140,21 @@ class Sandbox:
 
 
 class SandboxedProcesses:
-    """Every command of a task inside: set-up, agents and checks, which run what an agent wrote."""
+    """The commands of a task inside: set-up, agents and checks, which run what an agent wrote.
 
-    def __init__(self, processes: Processes, sandbox: Sandbox) -> None:
-        self._processes, self._sandbox = processes, sandbox
+    `walled` says of which folders that holds.
+    """
+
+    def __init__(
+        self, processes: Processes, sandbox: Sandbox, walled: Callable[[Path], bool]
+    ) -> None:
+        self._processes, self._sandbox, self._walled = processes, sandbox, walled
 
     def start(self, folder: Path, launch: Launch) -> None:
         refuse_links(folder)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._processes.start(folder, self._sandbox.around(launch, folder))
+        inside = self._sandbox.around(launch, folder) if self._walled(folder) else launch
+        self._processes.start(folder, inside)
 
     def look(self, folder: Path) -> Look:
         return self._processes.look(folder)

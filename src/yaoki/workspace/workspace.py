@@ -226,7 +226,7 @@ class GitWorkspace:
 
     @told
     def lend(self, task_id: str) -> Lent:
-        """What the agent of a task gets for itself inside the sandbox: a repository to commit to."""
+        """What the agent of a task has for itself in the sandbox: a repository to commit to."""
         return self._lent.lend(self._worktrees.need(task_id))
 
     @told

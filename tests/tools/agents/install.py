@@ -1,7 +1,8 @@
 """Install the agent programs that tests drive: `python install.py FOLDER`.
 
 Pinned beside this file, each installed by itself, once for each state of its pins, bounded in time.
-One that cannot be installed is named and the others are there; its tests are skipped, and fail where CI is set, which makes this fail as well.
+One that cannot be installed is named, and the others are there; its tests are skipped, and fail
+where CI is set, which makes this fail as well.
 """
 
 from __future__ import annotations
