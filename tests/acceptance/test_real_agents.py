@@ -15,7 +15,6 @@ import pytest
 
 from tests.acceptance.place import Completed
 from tests.acceptance.real_agents import Scripts, Theatre, Theatres, theatres
-from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.model import Step, say, shell, write
 
 __all__ = ["theatres"]
@@ -207,32 +206,3 @@ def assert_acp_story(theatre: Theatre, played: Played) -> None:
     assert bool(add["session"]) is resumed
     assert (GOALS["add"] not in place.prompt(add, 2)) is resumed
     assert played.model.asked[GOALS["add"]][2].holds(GOALS["add"])
-
-
-# ------------------------------------------------------------------ walled in
-
-
-def the_lie(theatre: Theatre) -> Played:
-    file = theatre.place.repo / "yaoki.toml"
-    file.write_text(f'{file.read_text()}\n[sandbox]\nmode = "on"\n')
-    theatre.settle(**TESTS)
-    lie, fix = told(theatre)
-    with theatre.model({GOALS["add"]: (*lie, *fix)}) as model:
-        return Played(theatre.run(alone(the_plan(theatre.agent(model)))), model)
-
-
-@pytest.mark.spec("14.3", "12.8", "3.7")
-def test_inside_the_sandbox_it_works_and_remembers_its_conversation(theatres: Theatres) -> None:
-    """Its own folder stays writable, or no conversation could be gone on with."""
-    needs_bubblewrap()
-    if Path(sys.executable).is_relative_to(tempfile.gettempdir()):
-        pytest.skip("this environment lies in the folder of temporaries, which the sandbox hides")
-    theatres.play(RESUMING, the_lie, assert_it_rose)
-
-
-def assert_it_rose(theatre: Theatre, played: Played) -> None:
-    assert played.done.code == 0, played.done.out
-    add = theatre.place.task("add")
-    assert (add["state"], add["attempt"]) == ("DONE", 2)
-    assert_it_was_told_only_what_failed(theatre, played, add)
-    assert "CHECKOUT_CHANGED" not in theatre.place.story("add")

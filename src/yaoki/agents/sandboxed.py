@@ -17,6 +17,16 @@ from yaoki.system.sandbox import Sandbox
 # The second is how Claude Code asks whether root may work without asking.
 MARKS = {SANDBOX: "on", "IS_SANDBOX": "1"}
 
+# Said once, at the beginning of a conversation: what a wall refuses should surprise nobody.
+RULES = """
+# Where you are
+
+- You are in a sandbox: you can write in the current directory, in $TMPDIR and in the package
+  caches that are set for you. Everything else is read-only or hidden; do not try to get around it.
+- You may commit on the branch that you are on. Pushes, tags and other branches are refused.
+- Servers that you start listen on 127.0.0.1, from port $YAOKI_PORT_BASE on; they end with you.
+"""
+
 
 class SandboxedAgent:
     """Fails before the first call when there is no sandbox to be had.
@@ -32,7 +42,8 @@ class SandboxedAgent:
         self._sandbox.check()
 
     def launch(self, order: Order) -> Launch:
-        launch, lent = self._agent.launch(order), self._lend(order.task_id)
+        told = order if order.session else replace(order, prompt=f"{order.prompt}{RULES}")
+        launch, lent = self._agent.launch(told), self._lend(order.task_id)
         caches = lent.folder / "caches"
         state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
         env = {**private_caches(caches, launch.env, self._sandbox.writable), **launch.env}

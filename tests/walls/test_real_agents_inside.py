@@ -1,0 +1,123 @@
+"""Real agent programs in the sandbox: they commit, install, serve, and remember."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.acceptance.real_agents import Theatre, Theatres, theatres
+from tests.acceptance.test_real_agents import GOALS, RESUMING, TESTS, Played, alone, the_plan, told
+from tests.acceptance.test_sandbox import needs_bubblewrap
+
+__all__ = ["theatres"]
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.agents,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+]
+# What an agent does in an ordinary hour; each line that worked is told in its file.
+HOUR = """\
+{
+git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 'mine: a first try' \
+    && echo committed
+"$UV" pip install -q --python "$PYTHON" --target .deps --index-url "$INDEX/simple" greet \
+    && test -n "$(ls "$UV_CACHE_DIR")" && echo installed
+"$PYTHON" -m http.server --bind 127.0.0.1 "$YAOKI_PORT_BASE" >/dev/null 2>&1 &
+server=$!
+"$PYTHON" - <<'END'
+import os, time, urllib.request
+for _ in range(100):
+    try:
+        urllib.request.urlopen("http://127.0.0.1:" + os.environ["YAOKI_PORT_BASE"], timeout=2)
+    except OSError:
+        time.sleep(0.1)
+    else:
+        print("served")
+        break
+END
+kill $server
+touch "$HOME/planted" 2>/dev/null || echo refused
+} > hour.txt 2>&1
+"""
+
+
+@contextmanager
+def package_index(folder: Path) -> Iterator[str]:
+    """A registry of one package, on loopback."""
+    pages = folder / "simple" / "greet"
+    pages.mkdir(parents=True)
+    name = "greet-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(pages / name, "w") as wheel:
+        wheel.writestr("greet.py", "HELLO = 1\n")
+        about = "greet-1.0.dist-info/"
+        wheel.writestr(f"{about}METADATA", "Metadata-Version: 2.1\nName: greet\nVersion: 1.0\n")
+        tags = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        wheel.writestr(f"{about}WHEEL", tags)
+        wheel.writestr(f"{about}RECORD", "greet.py,,\n")
+    (pages / "index.html").write_text(f'<a href="{name}">{name}</a>')
+    handler = partial(_Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def the_hour(theatre: Theatre) -> Played:
+    theatre.settle(**TESTS, hour__sh=HOUR)
+    theatre.place.env["YAOKI_SANDBOX_MODE"] = "auto"
+    (lie, say), fix = told(theatre)
+    worked = theatre.program.ran("sh ./hour.sh")[0]
+    with (
+        package_index(theatre.place.folder / "index") as index,
+        theatre.model({GOALS["add"]: (lie, worked, say, *fix)}) as model,
+    ):
+        tools = {"UV": str(Path(sys.executable).with_name("uv")), "PYTHON": sys.executable}
+        agent = theatre.agent(model)
+        agent["env"] = {**agent.get("env", {}), **tools, "INDEX": index}
+        return Played(theatre.run(alone(the_plan(agent))), model)
+
+
+@pytest.mark.spec("16.13", "14.3", "12.8", "3.7", "11.9")
+def test_it_works_as_outside_and_remembers_its_conversation(theatres: Theatres) -> None:
+    needs_bubblewrap()
+    if Path(sys.executable).is_relative_to(tempfile.gettempdir()):
+        pytest.skip("this environment lies in the folder of temporaries, which the sandbox hides")
+    theatres.play(RESUMING, the_hour, assert_it_rose)
+
+
+def assert_it_rose(theatre: Theatre, played: Played) -> None:
+    place = theatre.place
+    assert played.done.code == 0, played.done.out
+    assert "no sandbox" not in played.done.out
+    add = place.task("add")
+    assert (add["state"], add["attempt"]) == ("DONE", 2)
+    assert GOALS["add"] not in place.prompt(add, 2), "the conversation went on"
+    assert "CHECKOUT_CHANGED" not in place.story("add")
+    branch = place.status()["run_branch"]
+    hour = place.show(branch, "hour.txt").splitlines()
+    assert [word for word in hour if word in HOURS] == list(HOURS), hour
+    assert "mine: a first try" in place.git("log", "--all", "--format=%s").splitlines()
+    assert not (place.folder / "agent-home" / "planted").exists()
+
+
+HOURS = ("committed", "installed", "served", "refused")
