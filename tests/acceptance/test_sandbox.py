@@ -497,3 +497,17 @@ def test_a_secret_variable_does_not_reach_an_agent(place: Place) -> None:
     assert "YAOKI_TASK=" in said(place)
     assert SECRET not in said(place)
     assert "PLANTED_TOKEN" not in said(place)
+
+
+@pytest.mark.spec("14.3", "16.10")
+def test_inside_the_switches_of_the_machine_cannot_be_opened_for_writing(place: Place) -> None:
+    """Root could name a program there that the kernel starts outside."""
+    needs_bubblewrap()
+    settings(place, mode="on")
+    switches = "/proc/sys/kernel/core_pattern /proc/sys/vm/swappiness /proc/sysrq-trigger"
+    script = f"for f in {switches}; do (: >> $f) && echo OPENED $f; done; echo LOOKED"
+
+    assert place.yaoki("run", a_plan(place, script)).code == 0
+
+    assert "LOOKED" in said(place)
+    assert "OPENED" not in said(place)

@@ -1,4 +1,8 @@
-"""The shim read once and kept: each line names a folder, and a copy of this process carries it."""
+"""The shim read once and kept: each line names a folder, and a copy of this process carries it.
+
+Whatever a killed shim leaves behind becomes a child of this process, whoever it pretends to be, and
+is ended when we are asked for that: the line says `null` then.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,74 @@ import json
 import os
 import signal
 import sys
+import time
 
 from yaoki.shim.carrying import leave, main
+from yaoki.shim.signals import POLL_S_MIN, send
+from yaoki.shim.table import PROC, become_subreaper, below, proc_table, stat_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
+
+SWEEP_S_MAX = 10.0
 
 
 def serve() -> None:
     """Until nobody asks any more; the copies live on."""
     # Who ignores this signal need not collect its children; each copy sets its own.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    become_subreaper()
     gc.freeze()
+    shims: dict[int, str] = {}
     while line := sys.stdin.buffer.readline():
         try:
-            told = str(_copied(json.loads(line)))
+            told = _answer(json.loads(line), shims)
         except OSError as error:
             told = f"cannot: {error.strerror}"
         sys.stdout.write(told + "\n")
         sys.stdout.flush()
+
+
+def _answer(asked: str | None, shims: dict[int, str]) -> str:
+    """`shims` are the copies with their beginnings: a number can be given to another."""
+    if asked is None:
+        return str(_sweep(shims))
+    pid = _copied(asked)
+    if PROC:
+        shims[pid] = _beginning(pid)
+    return str(pid)
+
+
+def _beginning(pid: int) -> str:
+    try:
+        return stat_fields(pid)[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _sweep(shims: dict[int, str]) -> int:
+    """End every child that is no shim, and what it started; returns how many there are still."""
+    give_up = time.monotonic() + SWEEP_S_MAX
+    while orphans := _orphans(shims):
+        if time.monotonic() > give_up:
+            return len(orphans)
+        # What is stopped starts no new processes.
+        send(orphans, signal.SIGSTOP)
+        send(_orphans(shims), signal.SIGKILL)
+        time.sleep(POLL_S_MIN)
+    return 0
+
+
+def _orphans(shims: dict[int, str]) -> set[int]:
+    if not PROC:
+        return set()
+    table, own = proc_table(), os.getpid()
+    mine = [pid for pid, (parent, _) in table.items() if parent == own]
+    for pid in [pid for pid, start in shims.items() if pid not in mine or _beginning(pid) != start]:
+        del shims[pid]
+    strange = {pid for pid in mine if pid not in shims}
+    return strange | {pid for orphan in strange for pid in below(orphan, table)}
 
 
 def _copied(folder: str) -> int:

@@ -46,11 +46,15 @@ def ps_table() -> dict[int, tuple[int, float]]:
 
 def tree() -> dict[int, float]:
     """Every process below this one, with its CPU seconds; as subreaper we lose none."""
-    table = proc_table() if PROC else ps_table()
+    return below(os.getpid(), proc_table() if PROC else ps_table())
+
+
+def below(top: int, table: dict[int, tuple[int, float]]) -> dict[int, float]:
+    """Every process below that one, with its CPU seconds."""
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in table.items():
         children.setdefault(parent, []).append(pid)
-    found, todo = {}, [os.getpid()]
+    found, todo = {}, [top]
     while todo:
         for pid in children.get(todo.pop(), ()):
             found[pid] = table[pid][1]

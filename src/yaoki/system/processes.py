@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from yaoki.core.counting import count
 from yaoki.core.redact import forms_of
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Look
@@ -127,9 +128,21 @@ class ShimProcesses:
             return look
         _ask(folder, why)
         look = self._settle(folder)
+        if look.phase == "gone":
+            self._end_orphans()
         if look.phase == "gone" or not PROC:
             end_marked(str(_read(folder / "started.json").get("mark", "")))
         return look
+
+    def _end_orphans(self) -> None:
+        """What shims of ours left when they were killed, by whatever name and environment."""
+        try:
+            left = self._stem.ask(b"null", Answer.line)
+        except Fault:  # nobody is there to have adopted them
+            return
+        if left.isdigit() and int(left):
+            words = count(int(left), "process", "processes")
+            raise Fault(f"{words} of a lost agent cannot be ended", transient=True)
 
     def _forked(self, folder: Path) -> Callable[[], bool] | None:
         """A shim forked from the stem, in a tenth of the time; tells how to see that it failed.

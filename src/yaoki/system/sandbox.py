@@ -41,6 +41,16 @@ WALLS = (
 )
 # The firmest first; a bubblewrap that is old or setuid, or a container, may refuse some.
 FIRMER = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
+# The machine's own switches below /proc: root writes them without any capability.
+SWITCHES = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
+OPENED = b"SWITCH-OPENED"
+# Opened and not written: they belong to the whole machine.
+PROBED = f"""\
+cat /proc/self/status
+for each in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
+    if [ -e "$each" ] && (: >> "$each") 2> /dev/null; then echo {OPENED.decode()}; fi
+done
+"""
 # What a process inside must say of itself: nothing may be done, and nothing more be gained.
 POWERLESS = tuple(
     re.compile(rb"^%b:\s+%b$" % words, re.MULTILINE)
@@ -96,7 +106,8 @@ class Sandbox:
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
         binds = _binds([*self._seen(launch), *told], _present(held), _present(self.hidden))
-        inside = ("--chdir", launch.cwd, "--", *launch.argv)
+        # With its shim: nobody else would know what to wait for.
+        inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
         argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": {**launch.env, "TMPDIR": TEMPORARY}})
@@ -202,7 +213,7 @@ def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _weakness(program: str, walls: tuple[str, ...]) -> str:
-    argv = (program, *_root(), *walls, "--", "cat", "/proc/self/status")
+    argv = (program, *_root(), *walls, "--", "sh", "-c", PROBED)
     env = {"PATH": os.environ.get("PATH", os.defpath)}
     done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
     if done.code != 0:
@@ -210,11 +221,16 @@ def _weakness(program: str, walls: tuple[str, ...]) -> str:
         return f"{PROGRAM} cannot make one here: {said[-1][:300]}"
     if not all(fact.search(done.out) for fact in POWERLESS):
         return f"{PROGRAM} leaves capabilities to those inside"
+    if OPENED in done.out:
+        return f"{PROGRAM} lets those inside write the machine's own switches in /proc/sys"
     return ""
 
 
 def _root() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    for switch in SWITCHES:
+        if switch.exists():
+            yield from ("--ro-bind", str(switch), str(switch))
     for place in SHARED:
         if place.is_dir() and not place.is_symlink():
             yield from ("--tmpfs", str(place))
