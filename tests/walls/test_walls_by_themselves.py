@@ -104,9 +104,7 @@ def test_doctor_says_that_it_is_there(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])
-def test_the_settings_win_over_the_machines_own_word(
-    place: Place, word: str, walled: bool
-) -> None:
+def test_the_settings_win_over_the_machines_own_word(place: Place, word: str, walled: bool) -> None:
     needs_bubblewrap()
     mark = place.repo / "planted"
     file = place.repo / "yaoki.toml"

@@ -11,7 +11,6 @@ from yaoki.agents.known import KnownAgent
 from yaoki.agents.private_state import PrivateState
 from yaoki.core.model import AgentExit, AgentSpec
 from yaoki.ports import SANDBOX, Agent, Launch, Lent, Look, Order
-from yaoki.system.caches import private_caches
 from yaoki.system.sandbox import Sandbox
 
 # The second is how Claude Code asks whether root may work without asking.
@@ -44,11 +43,9 @@ class SandboxedAgent:
     def launch(self, order: Order) -> Launch:
         told = order if order.session else replace(order, prompt=f"{order.prompt}{RULES}")
         launch, lent = self._agent.launch(told), self._lend(order.task_id)
-        caches = lent.folder / "caches"
         state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
-        env = {**private_caches(caches, launch.env, self._sandbox.writable), **launch.env}
-        own = (*lent.writable, caches, *state.values())
-        launch = replace(launch, env={**env, **MARKS})
+        own = (*lent.writable, *state.values())
+        launch = replace(launch, env={**launch.env, **MARKS})
         return self._sandbox.around(launch, order.folder, own, {**lent.laid, **state})
 
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:

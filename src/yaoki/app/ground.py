@@ -26,6 +26,13 @@ from yaoki.system import (
 )
 from yaoki.workspace import GitProofRooms, GitWorkspace, Repository, open_repository
 
+# Below the home: what opens the store, and what pushes, signs and publishes in the user's name.
+KEYS = (
+    *(".pgpass", ".pg_service.conf"),
+    *(".ssh", ".gnupg", ".git-credentials", ".config/git/credentials", ".cache/git", ".netrc"),
+    *(".config/gh", ".config/glab-cli", ".config/hub", ".pypirc", ".docker", ".kube"),
+)
+
 if TYPE_CHECKING:
     from yaoki.app.walls import Walls
     from yaoki.config import Loaded
@@ -180,7 +187,7 @@ class Ground:
         sandbox = Sandbox(
             self.worktrees.resolve(),
             shown=(repository.top, repository.common_dir),
-            writable=tuple(Path(place).expanduser() for place in asked.writable),
+            writable=tuple(_at_home(place) for place in asked.writable),
             network=asked.network,
             hidden=self._control_plane,
         )
@@ -195,10 +202,12 @@ class Ground:
     @property
     def _control_plane(self) -> tuple[Path, ...]:
         """The places that nobody in the sandbox reads: the store, keys, rooms, other worktrees."""
-        home = Path.home()
-        secrets = (home / ".pgpass", home / ".pg_service.conf")
         own = (state_home(), self.worktrees, self.rooms_root, self.repository.top / ".yaoki")
-        return (*own, *secrets)
+        asked, home = self.settings.sandbox, Path.home()
+        shown = {_at_home(place) for place in asked.readable}
+        keys = (home / name for name in KEYS)
+        more = (_at_home(place) for place in asked.hidden)
+        return (*own, *(place for place in (*keys, *more) if place not in shown))
 
     def find_agent(self, preset: str) -> Agent:
         from yaoki.agents import find_agent
@@ -235,3 +244,7 @@ def warn(words: str) -> None:
     """What nobody may miss and what is no failure: a line beside the answer of any command."""
     known = secret_values(os.environ)
     print(f"yaoki: {mask(words, known)}", file=sys.stderr, flush=True)
+
+
+def _at_home(place: str) -> Path:
+    return Path(place).expanduser()

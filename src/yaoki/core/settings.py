@@ -290,6 +290,10 @@ class SandboxSettings:
     )
     network: bool = key(True, "may they reach the network")
     writable: tuple[str, ...] = key((), "folders they may write to besides their own", high=100)
+    hidden: tuple[str, ...] = key((), "files and folders they do not see", high=100)
+    readable: tuple[str, ...] = key(
+        (), "keys of the user that they see all the same, as ~/.netrc", high=100
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from yaoki.ports.clock import (
 from yaoki.ports.notices import Channel, Notice
 from yaoki.ports.planning import PlanAnswer, Planning
 from yaoki.ports.processes import (
+    LENT,
     OUTBOX,
     SANDBOX,
     Launch,
@@ -54,6 +55,7 @@ from yaoki.ports.workspace import (
 __all__ = [
     "ALL",
     "BEGUN",
+    "LENT",
     "NOTHING_NEW",
     "OUTBOX",
     "SANDBOX",

@@ -11,6 +11,8 @@ from typing import Protocol
 OUTBOX = "outbox"
 # Set for an agent in the sandbox: the store is out of its reach.
 SANDBOX = "YAOKI_SANDBOX"
+# Beside the worktrees: what the commands of a task have for themselves inside the sandbox.
+LENT = ".lent"
 
 
 def outbox(folder: Path) -> Path:

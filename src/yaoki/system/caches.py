@@ -41,13 +41,12 @@ def private_caches(
     home = env.get("HOME", "")
     if not home.startswith("/"):
         return {}
-    folder.mkdir(parents=True, exist_ok=True)
     named = {
         variable: str(folder / below)
         for variable, below, usual in CACHES
         if variable not in env and not any(Path(home, usual).is_relative_to(s) for s in shared)
     }
-    if "CARGO_HOME" in named:
+    if "CARGO_HOME" in named and folder.is_dir():
         _link_cargo(Path(home, ".cargo"), folder / "cargo")
     return named
 

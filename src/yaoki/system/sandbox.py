@@ -17,7 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Processes, outbox
+from yaoki.ports import LENT, Launch, Look, Processes, outbox
+from yaoki.system.caches import private_caches
 from yaoki.system.commands import Completed, run
 
 PROGRAM = "bwrap"
@@ -33,6 +34,7 @@ KEPT = tuple(
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
 TEMPORARY = "/tmp"
+IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
 GIVEN = ("prompt.md", "request.json", "scenario.json")
 WALLS = (
@@ -102,7 +104,10 @@ class Sandbox:
         refuse_links(folder)
         found = self._found()
         also = map(Path, launch.writable)
+        caches = self._caches(launch)
+        named = private_caches(caches, launch.env, self.writable)
         held = [self._worktree(Path(launch.cwd)), outbox(folder), *own, *also, *self.writable]
+        held += [caches] if caches != IN_MEMORY else []
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
         binds = _binds([*self._seen(launch), *told], _present(held), _present(self.hidden))
@@ -110,7 +115,8 @@ class Sandbox:
         inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
         argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
-        return Inside(**{**same, "argv": argv, "env": {**launch.env, "TMPDIR": TEMPORARY}})
+        env = {**named, **launch.env, "TMPDIR": TEMPORARY}
+        return Inside(**{**same, "argv": argv, "env": env})
 
     def ask(
         self,
@@ -138,9 +144,22 @@ class Sandbox:
 
     def _worktree(self, cwd: Path) -> Path:
         """A check may work in a folder of its worktree; the whole of it is meant."""
+        name = self._task(cwd)
+        return self.worktrees / name if name else cwd
+
+    def _task(self, cwd: Path) -> str:
         if not cwd.is_relative_to(self.worktrees) or cwd == self.worktrees:
-            return cwd
-        return self.worktrees / cwd.relative_to(self.worktrees).parts[0]
+            return ""
+        return cwd.relative_to(self.worktrees).parts[0]
+
+    def _caches(self, launch: Launch) -> Path:
+        """Of packages: the task's own; what prepares a proof shares its with nobody."""
+        name = self._task(Path(launch.cwd))
+        if not name:
+            return IN_MEMORY
+        made = self.worktrees / LENT / name / "caches"
+        made.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return made
 
     def _seen(self, launch: Launch) -> list[Path]:
         """What must be read: the repository, the home, the programs on the PATH."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from yaoki.core.model import task_branch
 from yaoki.errors import Fault, WorkspaceError
-from yaoki.ports import Lent
+from yaoki.ports import LENT, Lent
 from yaoki.system import Sandbox, make_private, plain_bytes
 from yaoki.workspace.agent_hooks import REFUSED, write_hooks
 from yaoki.workspace.git import Git
@@ -29,7 +29,6 @@ from yaoki.workspace.user_state import all_refs
 from yaoki.workspace.worktree import Worktree, delete
 
 FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-FOLDER = ".lent"
 FILE_BYTES_MAX = 4 << 20
 LOG_BYTES_MAX = 1 << 20
 # So many commits that no branch holds any more are kept, and so many refusals are told.
@@ -62,7 +61,7 @@ class AgentRepositories:
     """Lends one to each task whose agent works in the sandbox, and takes it back."""
 
     def __init__(self, git: Git, refs: Refs, root: Path, sandbox: Sandbox | None) -> None:
-        self._git, self._refs, self._root, self._sandbox = git, refs, root / FOLDER, sandbox
+        self._git, self._refs, self._root, self._sandbox = git, refs, root / LENT, sandbox
 
     def folder(self, task_id: str) -> Path:
         """What the agent of this task has for itself: its repository, caches, conversation."""
