@@ -12,7 +12,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
-from benchmarks import clean_room, git_loop, growth, latency, scaling, startup, takeover, throughput
+from benchmarks import (
+    clean_room,
+    git_loop,
+    growth,
+    latency,
+    scaling,
+    startup,
+    takeover,
+    throughput,
+    walls,
+)
 from benchmarks.place import Place
 from benchmarks.plot import svg
 from benchmarks.quiet import load, probe, words
@@ -28,6 +38,7 @@ PARTS: Mapping[str, tuple[str, Callable[[Place], Part]]] = {
     "f": ("start-up", startup.measured),
     "p": ("the clean room", clean_room.measured),
     "s": ("what saturates, and the model", scaling.measured),
+    "w": ("the sandbox", walls.measured),
 }
 
 
