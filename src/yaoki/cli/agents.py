@@ -78,6 +78,7 @@ def _summary(held: Description) -> dict[str, Any]:
         "protocol": held.protocol or None,
         "tells": [word for word in _tells(held).split(", ") if word != "nothing"],
         "install": held.install,
+        "sandbox": held.sandbox,
     }
 
 
@@ -107,6 +108,7 @@ def show(name: str, as_json: bool) -> int:
         ("sets", ", ".join(f"{k}={v}" for k, v in held.env.items()) or "nothing"),
         ("hands on", ", ".join(held.pass_env)),
         ("tells", _tells(held)),
+        ("sandbox", "seen to work in it" if held.sandbox else "never tried in it"),
         *((("allows", " ".join(held.allow)),) if held.protocol else ()),
         *(("note", note) for note in held.notes),
     ]
