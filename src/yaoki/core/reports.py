@@ -119,9 +119,13 @@ class Faulted:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The agent was cut off in the middle; nobody knows what it would have done."""
+    """The agent was cut off in the middle; nobody knows what it would have done.
+
+    `charged`: no crash explains it, so it counts as a failure of the agent's own.
+    """
 
     why: str
+    charged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,9 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
         case Faulted(message=message, transient=transient, code=code, source=source):
             fault = classify.fault(message, transient=transient, code=code)
             return failing(task, replace(fault, source=source), moment)
-        case Lost(why=why):
-            return failing(task, classify.failed(Kind.LOST, why), moment)
+        case Lost(why=why, charged=charged):
+            kind = Kind.INCOMPLETE if charged else Kind.LOST
+            return failing(task, classify.failed(kind, why), moment)
         case Interrupted(why=why):
             return failing(task, classify.failed(Kind.LOST, why), moment)
         case Declined(why=why, wait=wait):
