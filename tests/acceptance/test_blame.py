@@ -78,10 +78,15 @@ def test_the_culprit_of_a_red_end_is_found_by_bisection_and_sent_back(place: Pla
 
 
 def in_a_row(place: Place, look: str) -> str:
-    """`far`, `left` and `right` land in this order; `look` is asked at the end alone."""
-    plan = two("", {}, done_when=["together"])
-    plan["tasks"][1]["needs"] = ["far"]
+    """`left`, `right`, `far` and `last` land in this order; `look` is asked at the end alone.
+
+    So the bisection looks at the guilty `right` first, and then at the innocent `left`.
+    """
+    plan = two("", {"last": [writes("last.txt")]}, done_when=["together"])
     plan["tasks"][2]["needs"] = ["left"]
+    plan["tasks"][0]["needs"] = ["right"]
+    plan["tasks"].append({"id": "last", "goal": "x", "checks": ["last"], "needs": ["far"]})
+    plan["checks"]["last"] = holds("last.txt")
     plan["checks"]["together"] = {"shell": look}
     return place.plan(plan)
 

@@ -1,0 +1,100 @@
+"""What a failure is called, what it names, and the command that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+
+pytestmark = pytest.mark.acceptance
+
+
+def a_plan_of(agent: Mapping[str, Any], check: str, **task: Any) -> dict[str, Any]:
+    """One task of one agent, proven by one line of shell."""
+    return {
+        "goal": "x",
+        "agents": {"m": agent},
+        "agent": "m",
+        "checks": {"c": {"shell": check}},
+        "tasks": [{"id": "t", "goal": "x", **task}],
+    }
+
+
+def shell(words: str) -> dict[str, Any]:
+    return {"command": ["sh", "-c", words], "prompt": "argument"}
+
+
+def asked(place: Place, task: str = "t") -> dict[str, Any]:
+    """The last question about the task, with its failure."""
+    found = [e["data"] for e in place.events(task) if e["event"] == "ESCALATE_DECISION"]
+    assert found, place.story(task)
+    return found[-1]
+
+
+# ------------------------------------------------------------------ an agent that cannot start
+
+
+def without_interpreter(place: Place, folder: str) -> str:
+    """A plan whose agent is there, and cannot be started."""
+    agent = place.folder / folder / "agent"
+    agent.parent.mkdir()
+    agent.write_text("#!/no/such/interpreter\n")
+    agent.chmod(0o755)
+    return place.plan(a_plan_of({"command": [str(agent)]}, "test -f x"))
+
+
+@pytest.mark.spec("4.2")
+def test_a_missing_interpreter_is_no_refused_permission_whatever_a_folder_is_called(
+    place: Place,
+) -> None:
+    """The word `permission` in a path decided."""
+    done = place.yaoki("run", without_interpreter(place, "permission"), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert asked(place)["failure"]["code"] == "RESOURCE_NOT_FOUND"
+
+
+@pytest.mark.spec("4.7", "10.3")
+def test_both_remedies_of_a_fatal_error_are_shown(place: Place) -> None:
+    """Only the first one ever was."""
+    done = place.yaoki("run", without_interpreter(place, "tools"), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    (told,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    assert "check the name and the path" in told["user_message"]
+    assert "install what is missing" in told["user_message"]
+
+
+# ------------------------------------------------------------------ logs of checks
+
+
+@pytest.mark.spec("12.4", "6.5")
+def test_the_log_of_a_check_is_the_one_of_its_newest_look(place: Place) -> None:
+    """It fails once and passes when it is asked again: the log shown is the second one."""
+    mark = place.folder / "mark"
+    check = f"if test -f {mark}; then echo second look; else touch {mark}; echo first; exit 1; fi"
+    plan = a_plan_of(shell("echo x > x.txt"), f"{check}; test -f x.txt")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "second look" in place.yaoki("logs", "t", "--check", "c").out
+
+
+# ------------------------------------------------------------------ checks that are not fit
+
+
+@pytest.mark.spec("4.7", "2.6")
+def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place: Place) -> None:
+    """The run keeps the checks it began with: who only edited the settings met the same again."""
+    plan = a_plan_of(shell("echo x > x.txt"), "echo more >> README; test -f x.txt")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    (told,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_EXECUTED"]
+    assert "the run keeps the checks it began with" in told["user_message"]
+    assert "--base" in told["user_message"]
