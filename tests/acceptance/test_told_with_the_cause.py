@@ -29,7 +29,8 @@ def shell(words: str) -> dict[str, Any]:
 
 def asked(place: Place, task: str = "t") -> dict[str, Any]:
     """The last question about the task, with its failure."""
-    found = [e["data"] for e in place.events(task) if e["event"] == "ESCALATE_DECISION"]
+    lines = place.events(task)
+    found: list[dict[str, Any]] = [e["data"] for e in lines if e["event"] == "ESCALATE_DECISION"]
     assert found, place.story(task)
     return found[-1]
 
@@ -98,3 +99,31 @@ def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place:
     (told,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_EXECUTED"]
     assert "the run keeps the checks it began with" in told["user_message"]
     assert "--base" in told["user_message"]
+
+
+# ------------------------------------------------------------------ the agent's own note
+
+GARBAGE = {
+    "binary": r"printf '\377\376\000\001\033[31mred\207' > $YAOKI_RESULT",
+    "prose": "echo 'all went well' > $YAOKI_RESULT",
+    "list": "echo '[1, 2]' > $YAOKI_RESULT",
+}
+
+
+@pytest.mark.spec("14.4", "16.8", "0.6")
+@pytest.mark.parametrize("form", GARBAGE)
+def test_a_result_file_that_cannot_be_read_is_called_so(place: Place, form: str) -> None:
+    """It is no report of a failure, and no word of success either."""
+    agent = shell(f"echo x > x.txt; {GARBAGE[form]}")
+    plan = a_plan_of(agent, "test -f x.txt", retry={"max_retries": 1})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    task = place.task("t")
+    assert (done.code, task["landed"]) == (4, None), done.out + done.err
+    assert "the agent's result file cannot be read" in task["question"]
+    told = place.prompt(task, 2)
+    assert "could not be read" in told
+    for words in (done.out, task["question"], told, place.yaoki("why", "t").out):
+        assert "reported that it failed" not in words
+        assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
