@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import WHO, Place
 
 pytestmark = pytest.mark.acceptance
 
@@ -127,3 +127,61 @@ def test_a_result_file_that_cannot_be_read_is_called_so(place: Place, form: str)
     for words in (done.out, task["question"], told, place.yaoki("why", "t").out):
         assert "reported that it failed" not in words
         assert not set(words) & set("\0\1\x1b\x87\ufffd"), "nothing binary is shown"
+
+
+# ------------------------------------------------------------------ work that is somewhere else
+
+COMMIT = "git add -A; git -c user.name=a -c user.email=a@b commit -qm work"
+ELSEWHERE = {
+    "branch": (
+        f"git checkout -q -b feature; echo x > x.txt; {COMMIT}; git checkout -q -",
+        "commits on branch feature",
+    ),
+    "reset away": (
+        f"echo x > x.txt; {COMMIT}; git reset -q --hard HEAD^",
+        "commits on no branch any more",
+    ),
+    "submodule": ("echo edit >> lib/s.txt", "uncommitted changes inside submodule lib"),
+}
+
+
+@pytest.mark.spec("3.5", "4.3", "0.2")
+@pytest.mark.parametrize("form", ELSEWHERE)
+def test_an_agent_that_worked_elsewhere_is_told_where_its_work_is(place: Place, form: str) -> None:
+    """Told only that nothing was changed, it would do the same again."""
+    with_submodule(place)
+    words, where = ELSEWHERE[form]
+    update = "git -c protocol.file.allow=always submodule update -q --init"
+    once = f"test $YAOKI_ATTEMPT = 1 && {{ {update}; {words}; }}; true"
+
+    done = place.yaoki("run", place.plan(a_plan_of(shell(once), "test -f README")), "--quiet")
+
+    task = place.task("t")
+    assert done.code == 4, done.out + done.err
+    assert where in place.prompt(task, 2)
+    assert where in task["question"]
+
+
+@pytest.mark.spec("3.5")
+def test_an_agent_that_did_nothing_is_told_of_no_other_place(place: Place) -> None:
+    with_submodule(place)
+    update = "git -c protocol.file.allow=always submodule update -q --init"
+
+    place.yaoki("run", place.plan(a_plan_of(shell(update), "test -f README")), "--quiet")
+
+    told = place.prompt(place.task("t"), 2)
+    assert "nothing was changed" in told
+    assert "elsewhere" not in told
+
+
+def with_submodule(place: Place) -> None:
+    """A repository `lib` of one file, checked out as a submodule of the place's own."""
+    other = place.folder / "lib"
+    other.mkdir()
+    (other / "s.txt").write_text("one\n")
+    place.git("-C", str(other), "init", "-q", "-b", "main")
+    place.git("-C", str(other), "add", "-A")
+    place.git("-C", str(other), *WHO, "commit", "-qm", "begin")
+    place.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "with lib")

@@ -27,6 +27,9 @@ SAID_CHARS = 500
 SIDE_CHARS = 800
 # Patterns that say the work is not whole, rather than not good.
 UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
+# The param that says where the work of an idle agent is.
+ELSEWHERE = "elsewhere"
+PLACES_MAX = 5
 # The agent itself says that it failed.
 AGENT_FAILED = "agent-failed"
 UNDELIVERED = "UNDELIVERED"
@@ -207,6 +210,16 @@ def of_idleness(exit_: AgentExit) -> Failure:
     failure = failed(Kind.INCOMPLETE, words, pattern=NO_CHANGE, check=NO_CHANGE)
     said = {"agentSaid": exit_.said.strip()[-SAID_CHARS:]} if exit_.said.strip() else {}
     return replace(failure, params=said, reason=Reason.NEEDS_HUMAN)
+
+
+def located(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
+    """With the places where the agent did work: told only "nothing", it would do the same again."""
+    if failure.pattern != NO_CHANGE or not elsewhere:
+        return failure
+    places = "; ".join(elsewhere[:PLACES_MAX])
+    words = f"{failure.message}. The work is elsewhere: {places}; bring it to this branch"
+    params = {**failure.params, ELSEWHERE: places}
+    return replace(failure, message=words, params=params)
 
 
 def of_nothing(exit_: AgentExit) -> Failure:

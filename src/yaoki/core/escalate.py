@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.classify import AGENT_FAILED, FATAL
+from yaoki.core.classify import AGENT_FAILED, ELSEWHERE, FATAL
 from yaoki.core.counting import count
 from yaoki.core.model import (
     BUILT_IN,
@@ -202,8 +202,10 @@ def _accept(task: Task, failure: Failure) -> str:
     """Is a task done of which nothing was changed?  Only a person can say."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
+    places = str(failure.params.get(ELSEWHERE, ""))
+    work = f" Its work is elsewhere: {places}." if places else ""
     return _cut(
-        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{agent} "
+        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
         "Accept it as done (waive), try again, take over or abort?",
         QUESTION_MAX,
     )

@@ -188,6 +188,9 @@ class Workspace(Protocol):
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since that instant and that git ignores: they never land."""
 
+    def elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Where else an agent worked that changed nothing on the task's branch, in few words."""
+
     def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
         """Ignored files that were written since that instant; at most a few hundred."""
 

@@ -44,6 +44,7 @@ from yaoki.workspace.spares import Spares
 from yaoki.workspace.told import told
 from yaoki.workspace.train import Train
 from yaoki.workspace.tree_view import tree_view
+from yaoki.workspace.work_elsewhere import WorkElsewhere
 from yaoki.workspace.worktrees import Worktrees
 
 DIFF_BYTES_MAX = 1 << 20
@@ -78,6 +79,7 @@ class GitWorkspace:
         self._spares = Spares(self._worktrees, self.root, ahead_from_files)
         rest = (self._commits, self._content, self._worktrees)
         self._leavings = Leavings(self._git)
+        self._elsewhere = WorkElsewhere(self._git, self._refs, self._content)
         self._ignored = IgnoredFileStore(
             self._git, self._leavings, self.root / ".prepared", saved_bytes
         )
@@ -266,6 +268,11 @@ class GitWorkspace:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
         return self._leavings.hidden(found, since) if found.admin and found.there else ()
+
+    @told
+    def elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Where else an agent worked that changed nothing on the task's branch."""
+        return self._elsewhere.places(self._worktrees.find(task.id))
 
     @told
     def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
