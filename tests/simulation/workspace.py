@@ -259,6 +259,9 @@ class DictWorkspace(DictLines):
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         return ()
 
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
     def elsewhere(self, task: Task) -> tuple[str, ...]:
         return ()
 

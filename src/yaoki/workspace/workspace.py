@@ -30,6 +30,7 @@ from yaoki.workspace.git import Git
 from yaoki.workspace.guards import checkout, guards
 from yaoki.workspace.history import History
 from yaoki.workspace.ignored_files import IgnoredFileStore
+from yaoki.workspace.include import ignored
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
@@ -268,6 +269,12 @@ class GitWorkspace:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
         return self._leavings.hidden(found, since) if found.admin and found.there else ()
+
+    @told
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of these folders that the user's checkout has and git ignores."""
+        there = [name for name in names if (self.repository.top / name).is_dir()]
+        return ignored(self._git, self.repository, there)
 
     @told
     def elsewhere(self, task: Task) -> tuple[str, ...]:
