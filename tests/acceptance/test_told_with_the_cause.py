@@ -185,3 +185,26 @@ def with_submodule(place: Place) -> None:
     place.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "with lib")
+
+
+# ------------------------------------------------------------------ tests that a task must change
+
+
+@pytest.mark.spec("6.6", "10.4")
+def test_a_question_about_weaker_tests_names_the_key_that_allows_them(place: Place) -> None:
+    """The task asks for other behaviour and may change the tests, but not loosen them."""
+    tests = place.repo / "tests" / "test_rule.py"
+    tests.parent.mkdir()
+    tests.write_text("def test_rule():\n    assert len('eight888') >= 8\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "a rule")
+    agent = shell("echo x > x.txt; printf 'def test_rule():\\n    pass\\n' > tests/test_rule.py")
+    plan = a_plan_of(agent, "test -f x.txt", scope=["x.txt", "tests/**"], retry={"max_retries": 1})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    task = place.task("t")
+    assert done.code == 4, done.out + done.err
+    assert "test-integrity" in task["question"]
+    assert "allow_weaker_tests: true" in task["question"]
+    assert "--status conflict" in place.prompt(task, 2)
