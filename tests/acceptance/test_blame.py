@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.acceptance.place import WHO, Place, a_plan, holds, writes
 
 TOGETHER = {"shell": "test ! -f left.txt || ! grep -qx loud right.txt 2>/dev/null"}
 
@@ -75,6 +75,51 @@ def test_the_culprit_of_a_red_end_is_found_by_bisection_and_sent_back(place: Pla
     assert "together" in told
     assert "passed alone" in told
     assert place.show(place.status()["run_branch"], "right.txt") == "good"
+
+
+def in_a_row(place: Place, look: str) -> str:
+    """`left`, `right`, `far` and `last` land in this order; `look` is asked at the end alone.
+
+    So the bisection looks at the guilty `right` first, and then at the innocent `left`.
+    """
+    plan = two("", {"last": [writes("last.txt")]}, done_when=["together"])
+    plan["tasks"][2]["needs"] = ["left"]
+    plan["tasks"][0]["needs"] = ["right"]
+    plan["tasks"].append({"id": "last", "goal": "x", "checks": ["last"], "needs": ["far"]})
+    plan["checks"]["last"] = holds("last.txt")
+    plan["checks"]["together"] = {"shell": look}
+    return place.plan(plan)
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "16.1")
+def test_what_a_look_leaves_behind_does_not_decide_who_is_guilty(place: Place) -> None:
+    """The check leaves an ignored file where it fails, and fails where it finds that file."""
+    (place.repo / ".gitignore").write_text("stale\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "ignore what checks leave")
+    look = f"test ! -f stale && ({TOGETHER['shell']}) || {{ touch stale; exit 1; }}"
+
+    done = place.yaoki("run", in_a_row(place, look), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    (blamed,) = [e["data"] for e in place.events("done_when") if e["event"] == "TASK_BLAMED"]
+    assert blamed["culprit"] == place.task("right")["id"]
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("9.3", "6.5")
+def test_one_failure_by_chance_during_the_bisection_blames_nobody(place: Place) -> None:
+    """The check fails once at the innocent `left`, and passes there when it is asked again."""
+    once = place.folder / "once"
+    chance = f"test -f left.txt -a ! -f right.txt -a ! -f {once} && touch {once} && exit 1"
+
+    done = place.yaoki("run", in_a_row(place, f"{chance}; {TOGETHER['shell']}"), "--quiet")
+
+    assert once.exists()
+    assert done.code == 4, done.out + done.err
+    assert "TASK_BLAMED" not in place.story("done_when")
+    assert (place.task("left")["state"], place.task("left")["attempt"]) == ("DONE", 1)
 
 
 @pytest.mark.acceptance

@@ -332,7 +332,7 @@ def test_a_result_file_that_cannot_be_read_says_so(tmp_path: Path, text: str | b
 
     assert result.defect
     assert result.failed, "no word of success"
-    assert result == Result(summary=result.summary, defect=result.defect)
+    assert result == Result(summary=result.summary, defect=result.defect, unreadable=True)
 
 
 @pytest.mark.spec("14.4", "5.7")

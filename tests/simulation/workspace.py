@@ -259,6 +259,12 @@ class DictWorkspace(DictLines):
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         return ()
 
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def elsewhere(self, task: Task) -> tuple[str, ...]:
+        return ()
+
     def tracks(self, commit: str, path: str) -> bool:
         return path in self.world.tree(commit)
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_spec
-from tests.store.acts import escalate, events_of, finish, lease_of, plan, submit, take
-from yaoki.core.events import Cancelled, Landed
+from tests.store.acts import (
+    Where,
+    by_hand,
+    escalate,
+    events_of,
+    finish,
+    lease_of,
+    plan,
+    submit,
+    take,
+)
+from yaoki.core.events import Cancelled, Landed, RecallRequested
 from yaoki.core.model import RunId, State
 from yaoki.errors import LeaseLost, NotNow
 from yaoki.store import SqlStore
@@ -145,6 +155,18 @@ def test_wishes_of_a_run_nobody_here_serves_do_not_starve_ours(store: SqlStore) 
     claimed = store.claim_cancelled("host:2", MINUTE, [ours])
 
     assert [task.run_id for task in claimed] == [ours]
+
+
+@pytest.mark.spec("9.6", "11.6")
+def test_a_task_that_is_recalled_is_not_marked_as_cancelled(store: SqlStore, where: Where) -> None:
+    """One column told both by the numbers 1 and 2."""
+    submit(store, a_spec("a"))
+    task = take(store)
+
+    store.record(lease_of(task), lambda _: (RecallRequested("its ground is gone"),))
+
+    assert by_hand(where, "SELECT cancel_wanted FROM tasks WHERE id = ?", task.id) == [(0,)]
+    assert task.id in store.cancel_wanted()
 
 
 # ------------------------------------------------------------------ dependents

@@ -119,6 +119,7 @@ class CommandAgent:
             start_error=look.start_error,
             start_fault=_our_fault(look),
             start_denied=look.start_errno in DENIED,
+            unreadable=result.defect if result.unreadable else "",
             failed=result.failed or told.limit == "unknown",
             claim=mask(_claim(result, told), secrets),
             contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
@@ -291,6 +292,8 @@ def _our_fault(look: Look) -> bool:
 
 def _claim(result: Result, told: Told) -> str:
     """What the agent itself says of its failure: in its note, or with its last event."""
+    if result.unreadable:
+        return result.summary
     if result.failed:
         return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
     return told.message if told.limit == "unknown" else ""

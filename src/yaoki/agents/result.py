@@ -27,7 +27,7 @@ _OR = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`defect` says why the note, or a part of it, was not taken.
+    """`defect` says why the note, or a part of it, was not taken; `unreadable`: all of it.
 
     `failed` is fail closed: a note that cannot be understood is no word of success.
     """
@@ -38,6 +38,7 @@ class Result:
     retry_safe: bool = True
     retry_after: timedelta | None = None
     defect: str = ""
+    unreadable: bool = False
 
     @property
     def failed(self) -> bool:
@@ -50,13 +51,13 @@ def read_result(folder: Path) -> Result:
     if not raw:
         return Result()
     if len(raw) > BYTES_MAX:
-        return Result(summary=_excerpt(raw), defect=f"{RESULT} is longer than {BYTES_MAX} bytes")
+        return _unread(raw, f"{RESULT} is longer than {BYTES_MAX} bytes")
     try:
         note = json.loads(raw)
     except (ValueError, RecursionError):
-        return Result(summary=_excerpt(raw), defect=f"{RESULT} is not JSON")
+        return _unread(raw, f"{RESULT} is not JSON")
     if not isinstance(note, dict):
-        return Result(summary=_excerpt(raw), defect=f"{RESULT} is not an object")
+        return _unread(raw, f"{RESULT} is not an object")
     return _checked(note)
 
 
@@ -75,9 +76,18 @@ def _checked(note: Mapping[str, Any]) -> Result:
     return Result(status, summary, question, safe is True, _wait(note), defect)
 
 
+def _unread(raw: bytes, defect: str) -> Result:
+    return Result(summary=_excerpt(raw), defect=defect, unreadable=True)
+
+
 def _excerpt(raw: bytes) -> str:
-    """The beginning of a note that is not what it should be: its words may still say why."""
-    return " ".join(sound(raw[:EXCERPT_CHARS].decode(errors="replace")).split())
+    """The beginning of a note that is not what it should be: its words may still say why.
+
+    Of a note that is no text nothing is shown.
+    """
+    # The cut may go through a character, which is no sign of a binary file.
+    words = " ".join(raw[:EXCERPT_CHARS].decode(errors="replace").rstrip("\ufffd").split())
+    return words if words.isprintable() and "\ufffd" not in words else ""
 
 
 def _text(note: Mapping[str, Any], key: str) -> str:

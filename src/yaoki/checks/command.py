@@ -29,6 +29,7 @@ from yaoki.checks.suite import Suite, suite_of
 from yaoki.checks.told import TRY_LATER, broken, failed, passed
 from yaoki.checks.unable import full, missing_tool, no_space
 from yaoki.core.classify import TIMED_OUT, UNFIT
+from yaoki.core.display import one_line
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings import PATTERNS
@@ -40,6 +41,7 @@ REPORT = "report.xml"
 WORDS_READ = 40
 SCRIPT_BYTES_READ = 64 * 1024
 SHELL_CHARS_READ = 4_000
+LAST_LINE_CHARS = 120
 # Patterns of which each failure has a name.
 NAMING = {TEST, TYPE, LINT, FORMAT}
 # Nobody but us or the machine ends a check by these: they say nothing about the work.
@@ -261,7 +263,9 @@ def _unsuccessful(case: Case) -> Finding:
     if code in (126, 127):
         why = "a command may not be executed" if code == 126 else "a command was not found"
         name = "PERMISSION_DENIED" if code == 126 else "RESOURCE_NOT_FOUND"
-        return broken(case.spec, f"exit code {code}: {why}", code=name, **_seen(case))
+        said = _last_line(case)
+        words = f"exit code {code}: {why}{f': {said}' if said else ''}"
+        return broken(case.spec, words, code=name, **_seen(case))
     reading = _reading(case)
     finding = _unable(case, reading)
     if finding is not None:
@@ -283,6 +287,12 @@ def _unable(case: Case, reading: Reading) -> Finding | None:
     if not said:
         return None
     return broken(case.spec, f"a tool is missing: {said}", code="RESOURCE_NOT_FOUND", **_seen(case))
+
+
+def _last_line(case: Case) -> str:
+    """The command's last words, which name what a shell did not find."""
+    lines = read_tails(case.ran.folder, case.secrets).split("\n")
+    return one_line(next((line for line in reversed(lines) if line.strip()), ""), LAST_LINE_CHARS)
 
 
 def _words(spec: CheckSpec) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ SAID_CHARS = 500
 SIDE_CHARS = 800
 # Patterns that say the work is not whole, rather than not good.
 UNFINISHED = frozenset({"no-change", "omission", "syntax-error"})
+# The param that says where the work of an idle agent is.
+ELSEWHERE = "elsewhere"
+PLACES_MAX = 5
 # The agent itself says that it failed.
 AGENT_FAILED = "agent-failed"
 UNDELIVERED = "UNDELIVERED"
@@ -209,6 +212,16 @@ def of_idleness(exit_: AgentExit) -> Failure:
     return replace(failure, params=said, reason=Reason.NEEDS_HUMAN)
 
 
+def located(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
+    """With the places where the agent did work: told only "nothing", it would do the same again."""
+    if failure.pattern != NO_CHANGE or not elsewhere:
+        return failure
+    places = "; ".join(elsewhere[:PLACES_MAX])
+    words = f"{failure.message}. The work is elsewhere: {places}; bring it to this branch"
+    params = {**failure.params, ELSEWHERE: places}
+    return replace(failure, message=words, params=params)
+
+
 def of_nothing(exit_: AgentExit) -> Failure:
     """The agent changed nothing and its task is not satisfied."""
     known = of_exit(exit_)
@@ -227,7 +240,7 @@ def of_nothing(exit_: AgentExit) -> Failure:
     if exit_.limit and exit_.limit not in _CUT:
         return _for_a_person(exit_)
     if exit_.failed:
-        return of_own_report(exit_, "nothing was changed, and the agent reported that it failed")
+        return of_own_report(exit_, "nothing was changed, and ")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
     words = f"nothing was changed{ended}"
     if exit_.limit:
@@ -236,7 +249,7 @@ def of_nothing(exit_: AgentExit) -> Failure:
     return _telling(failure, exit_) if ended else failure
 
 
-def of_own_report(exit_: AgentExit, head: str = "the agent reported that it failed") -> Failure:
+def of_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     """Rule 16.8: passing checks never overrule an agent that says that it failed.
 
     Its words differ from try to try, so they are no part of the fingerprint.
@@ -244,17 +257,25 @@ def of_own_report(exit_: AgentExit, head: str = "the agent reported that it fail
     known = of_exit(exit_)
     if known is not None:
         return _claimed(known, exit_)
+    head = f"{beginning}{_own_report(exit_)}"
     failure = failed(Kind.INCOMPLETE, head, pattern=AGENT_FAILED)
-    params = {"claim": exit_.claim, "exitCode": exit_.code}
-    return replace(failure, message=f"{head}: {exit_.claim}", params=params)
+    params = {"claim": exit_.claim, "exitCode": exit_.code, "unreadable": exit_.unreadable}
+    words = ": ".join(filter(None, (head, exit_.claim)))
+    return replace(failure, message=words, params=params)
 
 
 def _claimed(failure: Failure, exit_: AgentExit) -> Failure:
     """The failure, with the agent's own words about it where there are any."""
     if not exit_.claim or exit_.claim in failure.message:
         return failure
-    words = f"{failure.message}; the agent reported that it failed: {exit_.claim}"
+    words = f"{failure.message}; {_own_report(exit_)}: {exit_.claim}"
     return replace(failure, message=words)
+
+
+def _own_report(exit_: AgentExit) -> str:
+    if exit_.unreadable:
+        return f"the agent's result file cannot be read ({exit_.unreadable})"
+    return "the agent reported that it failed"
 
 
 def _telling(failure: Failure, exit_: AgentExit) -> Failure:

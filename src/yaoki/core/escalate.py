@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.classify import AGENT_FAILED, FATAL
+from yaoki.core.classify import AGENT_FAILED, ELSEWHERE, FATAL
 from yaoki.core.counting import count
+from yaoki.core.integrity import PATTERN as WEAKENED
 from yaoki.core.model import (
     BUILT_IN,
     GIT_CONFIG,
@@ -195,15 +196,24 @@ def _ask(task: Task, failure: Failure, issue: str) -> str:
     issue = first_line(issue, 800 if failure.ours else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    return f"{task.spec.name} is not done: {issue}. {can} or abort?"
+    return f"{task.spec.name} is not done: {issue}.{_allowed(failure)} {can} or abort?"
+
+
+def _allowed(failure: Failure) -> str:
+    """The key of a plan that lets pass what was found: a task may be to change what tests say."""
+    if failure.pattern != WEAKENED:
+        return ""
+    return " A plan allows it to a task by allow_weaker_tests: true and a scope."
 
 
 def _accept(task: Task, failure: Failure) -> str:
     """Is a task done of which nothing was changed?  Only a person can say."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
+    places = str(failure.params.get(ELSEWHERE, ""))
+    work = f" Its work is elsewhere: {places}." if places else ""
     return _cut(
-        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{agent} "
+        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
         "Accept it as done (waive), try again, take over or abort?",
         QUESTION_MAX,
     )

@@ -47,7 +47,8 @@ class Worked:
 class Verified:
     """Every check that had to run ran on `commit`, which has `onto` as its ancestor.
 
-    `already`: the run branch holds all that the task changed.
+    `already`: the run branch holds all that the task changed.  `elsewhere`: where else the agent
+    worked, when it changed nothing that could land.
     """
 
     verdict: Verdict
@@ -56,6 +57,7 @@ class Verified:
     changed: tuple[str, ...] = ()
     already: bool = False
     blame: Blame | None = None
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,13 @@ class Faulted:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The agent was cut off in the middle; nobody knows what it would have done."""
+    """The agent was cut off in the middle; nobody knows what it would have done.
+
+    `charged`: no crash explains it, so it counts as a failure of the agent's own.
+    """
 
     why: str
+    charged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

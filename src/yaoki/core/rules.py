@@ -90,8 +90,9 @@ def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
         case Faulted(message=message, transient=transient, code=code, source=source):
             fault = classify.fault(message, transient=transient, code=code)
             return failing(task, replace(fault, source=source), moment)
-        case Lost(why=why):
-            return failing(task, classify.failed(Kind.LOST, why), moment)
+        case Lost(why=why, charged=charged):
+            kind = Kind.INCOMPLETE if charged else Kind.LOST
+            return failing(task, classify.failed(kind, why), moment)
         case Interrupted(why=why):
             return failing(task, classify.failed(Kind.LOST, why), moment)
         case Declined(why=why, wait=wait):
@@ -224,13 +225,13 @@ def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]
     if report.blame is not None:
         return (*told, judged, _blamed(report.blame, failure))
     if verdict.passed and exit_ is not None and exit_.clean:
-        failure = classify.of_idleness(exit_)
+        failure = classify.located(classify.of_idleness(exit_), report.elsewhere)
         work = _work(task.work.diff, task.work.tree)
         return (*told, judged, *failing(task, failure, moment, work))
     final = failure.kind is Kind.ESCALATE_REQUIRED
     theirs = failure.ours or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
-        nothing = classify.of_nothing(exit_)
+        nothing = classify.located(classify.of_nothing(exit_), report.elsewhere)
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (*told, judged, *failing(task, failure, moment, _work(task.work.diff, task.work.tree)))
 

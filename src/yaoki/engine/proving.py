@@ -26,6 +26,7 @@ from yaoki.engine.clean_room import RUNNING, Case, CleanRooms, Facts, ProofSessi
 from yaoki.engine.definition import Definitions
 from yaoki.engine.hold import Hold
 from yaoki.engine.missing_files import MissingFiles
+from yaoki.engine.missing_setup import MissingSetup
 from yaoki.engine.own_findings import aimless, built_in, idle, unfit
 from yaoki.engine.second_look import SecondLook
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
@@ -52,6 +53,7 @@ class Proving:
         self._definitions = Definitions(workspace, quality)
         self._second_look = SecondLook(checker)
         self._missing_files = MissingFiles(workspace, began)
+        self._missing_setup = MissingSetup(workspace)
 
     def findings(
         self, run: Run, task: Task, candidate: Candidate, home: Path, hold: Hold
@@ -151,7 +153,8 @@ class Proving:
                 continue
             case = Case(task, spec, home / f"{n}-{spec.name}", hold, session)
             facts = {**fixed, "findings": tuple(told)}
-            finding = self._weighed(case, facts)
+            weighed = self._weighed(case, facts)
+            finding = self._missing_setup.named(case, weighed, candidate.commit)
             if finding.fault:
                 hold.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
             told.append(finding)

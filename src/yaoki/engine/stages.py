@@ -147,8 +147,9 @@ class Stages:
             return void
         blame = self._blame(run, task, verdict, hold)
         already = not candidate.changed and (bool(task.work.changed) or self._landed(run, task))
+        elsewhere = () if candidate.changed or already else self._workspace.elsewhere(task)
         return Verified(
-            verdict, candidate.commit, candidate.onto, candidate.changed, already, blame
+            verdict, candidate.commit, candidate.onto, candidate.changed, already, blame, elsewhere
         )
 
     def _landed(self, run: Run, task: Task) -> bool:

@@ -44,6 +44,10 @@ BESIDE = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
 SHA_SHOWN = 12
 SHOWN = 5
 WORKTREES = "worktrees/"
+DESERTED = (
+    "the shim that carries the agent was killed while the agent was at work, and its worker "
+    "lived: end no process that you did not start"
+)
 GONE = "the worktree was gone when the agent had ended"
 
 
@@ -92,7 +96,10 @@ class Working:
             return Lost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
+        attended = look.phase in {"absent", "running"}
         look = self._attending.wait(folder, hold, lambda: self._idles(agent, folder))
+        if attended and look.phase == "gone" and not hold.why():
+            return self._deserted(run, task, folder)
         return self._after(run, task, folder, look, agent, hold)
 
     def _start(self, run: Run, task: Task, folder: Path, hold: Hold) -> None:
@@ -153,6 +160,12 @@ class Working:
         if agent.question(folder):
             return "question"
         return "waiting" if agent.waits(folder) > self._settings.agent_wait else ""
+
+    def _deserted(self, run: Run, task: Task, folder: Path) -> Report:
+        """The shim died while this worker watched it: no crash of worker or machine did that."""
+        self._processes.end(folder, "stop")
+        self._workspace.keep(run, task)
+        return Lost(DESERTED, charged=True)
 
     def _after(
         self, run: Run, task: Task, folder: Path, look: Look, agent: Agent, hold: Hold

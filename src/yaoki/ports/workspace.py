@@ -203,6 +203,12 @@ class Workspace(Protocol):
     def hidden(self, task: Task, since: float) -> tuple[str, ...]:
         """Sources that were written since that instant and that git ignores: they never land."""
 
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of these folders that the user's checkout has and git ignores."""
+
+    def elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Where else an agent worked that changed nothing on the task's branch, in few words."""
+
     def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
         """Ignored files that were written since that instant; at most a few hundred."""
 

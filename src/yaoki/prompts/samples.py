@@ -57,6 +57,7 @@ _VALUES: Mapping[str, Any] = {
     "branch": "feature/login",
     "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
     "claim": "the sandbox has no network",
+    "unreadable": "result.json is not JSON",
 }
 _ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)
 _KIND_OF = {

@@ -34,7 +34,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "not-committed": ("uncommittedFiles",),
     "test-weakened": ("weakenedTests",),
     "branch-not-pushed": ("branch",),
-    "agent-failed": ("claim",),
+    "agent-failed": ("claim", "unreadable"),
     "gamed": ("tellTales",),
 }
 assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"

@@ -188,6 +188,14 @@ class Content:
         self._graft_all(at, present, NESTING_MAX)
         return self._git.text("write-tree", at=at)
 
+    def tree_of(self, folder: Path) -> str:
+        """A tree of the files in a repository inside ours, as they are now."""
+        with self.index("inside") as index:
+            inner = Site(self._git.common_dir, folder, index)
+            self._git.run("read-tree", "--empty", at=inner)
+            self._add_around(inner, NESTING_MAX)
+            return self._git.text("write-tree", at=inner)
+
     def own_link(self, files: Path, tree: str, path: str) -> str:
         """The commit a submodule's link points at; empty when one of its remotes has it, as far
         as the submodule knows, or when it is not checked out.

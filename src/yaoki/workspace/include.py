@@ -37,14 +37,20 @@ def included(git: Git, repository: Repository) -> list[str]:
     return names
 
 
+def ignored(git: Git, repository: Repository, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of these paths of the user's checkout that git ignores."""
+    if not names:
+        return ()
+    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+    at = Site(repository.git_dir, repository.top)
+    done = git.run("check-ignore", "-z", "--stdin", at=at, given=given, ok=(0, 1))
+    return tuple(os.fsdecode(name) for name in done.out.split(b"\0") if name)
+
+
 def _matching(git: Git, repository: Repository, patterns: Path) -> list[str]:
     at = Site(repository.git_dir, repository.top)
     named = git.names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
-    given = b"".join(os.fsencode(name) + b"\0" for name in named if not name.endswith("/"))
-    if not given:
-        return []
-    done = git.run("check-ignore", "-z", "--stdin", at=at, given=given, ok=(0, 1))
-    return [os.fsdecode(name) for name in done.out.split(b"\0") if name]
+    return list(ignored(git, repository, [name for name in named if not name.endswith("/")]))
 
 
 def _refuse_too_much(top: Path, names: Sequence[str]) -> None:

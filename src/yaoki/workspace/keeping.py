@@ -10,10 +10,9 @@ from yaoki.core.model import Run, Task
 from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import Kept, SavedWork
-from yaoki.system import plain_bytes
 from yaoki.workspace.agent_repository import AgentRepositories, Taken
 from yaoki.workspace.commits import Commits, signed
-from yaoki.workspace.content import FULL, Content, Held, digest_of, readable
+from yaoki.workspace.content import Content, Held, digest_of, readable
 from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.refs import (
     SNAPSHOTS,
@@ -26,18 +25,13 @@ from yaoki.workspace.refs import (
     task_ref,
     work_ref,
 )
+from yaoki.workspace.work_elsewhere import commits_made
 from yaoki.workspace.worktree import Worktree
 from yaoki.workspace.worktrees import Worktrees
 
 LABELS_MAX = 1000
 # Labels of what is saved beside an attempt's work.
 OUTSIDE, IGNORED = "outside", "ignored"
-
-# The log of an agent's HEAD is read so far, and so many of its commits are kept.
-LOG_BYTES_MAX = 1 << 20
-LEFT_MAX = 50
-# Lines of it that tell of no new commit; our own moves of a worktree are among them.
-MOVES = (b"reset:", b"checkout:", b"branch:", b"worktree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +154,7 @@ class Keeping:
 
     def _save_left_commits(self, task: Task, found: Worktree) -> None:
         """Commits that the agent made and reset away: only the log of its HEAD names them."""
-        log = found.admin / "logs" / "HEAD" if found.admin else None
-        rows = (plain_bytes(log, LOG_BYTES_MAX) or b"").splitlines() if log else []
-        made = (row for row in rows if not row.partition(b"\t")[2].startswith(MOVES))
-        names = dict.fromkeys(row.split()[1].decode("ascii", "replace") for row in made if row)
-        wanted = [name for name in list(names)[-LEFT_MAX:] if FULL.fullmatch(name)]
+        wanted = commits_made(found)
         for commit in self._refs.commits(*wanted) if wanted else ():
             if commit is not None:
                 self._save(task, commit.sha, "left")

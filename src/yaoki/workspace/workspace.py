@@ -33,6 +33,7 @@ from yaoki.workspace.git import Git
 from yaoki.workspace.guards import checkout, guards
 from yaoki.workspace.history import History
 from yaoki.workspace.ignored_files import IgnoredFileStore
+from yaoki.workspace.include import ignored
 from yaoki.workspace.keeping import Keeping
 from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
@@ -47,6 +48,7 @@ from yaoki.workspace.spares import Spares
 from yaoki.workspace.told import told
 from yaoki.workspace.train import Train
 from yaoki.workspace.tree_view import tree_view
+from yaoki.workspace.work_elsewhere import WorkElsewhere
 from yaoki.workspace.worktrees import Worktrees
 
 DIFF_BYTES_MAX = 1 << 20
@@ -82,6 +84,7 @@ class GitWorkspace:
         self._spares = Spares(self._worktrees, self.root, ahead_from_files)
         rest = (self._commits, self._content, self._worktrees)
         self._leavings = Leavings(self._git)
+        self._elsewhere = WorkElsewhere(self._git, self._refs, self._content)
         self._ignored = IgnoredFileStore(
             self._git, self._leavings, self.root / ".prepared", saved_bytes
         )
@@ -276,6 +279,17 @@ class GitWorkspace:
         """Sources that were written since then and that git ignores; none once it is all gone."""
         found = self._worktrees.find(task.id)
         return self._leavings.hidden(found, since) if found.admin and found.there else ()
+
+    @told
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of these folders that the user's checkout has and git ignores."""
+        there = [name for name in names if (self.repository.top / name).is_dir()]
+        return ignored(self._git, self.repository, there)
+
+    @told
+    def elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Where else an agent worked that changed nothing on the task's branch."""
+        return self._elsewhere.places(self._worktrees.find(task.id))
 
     @told
     def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:

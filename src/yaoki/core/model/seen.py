@@ -106,8 +106,9 @@ class AgentExit:
 
     Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded tail of its
     error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
-    in which words.  `contradiction`: it says that the task and its checks contradict each other.
-    `start_fault`: this machine could not start it; `start_denied`: it may not be executed here.
+    in which words; `unreadable`: why its note could not be read, which is no word of success.
+    `contradiction`: it says that the task and its checks contradict each other.  `start_fault`:
+    this machine could not start it; `start_denied`: it may not be executed here.
     `report_bytes`: how much it said on its
     output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
     of itself; None when it did not, which is unknown and never zero.
@@ -136,6 +137,7 @@ class AgentExit:
     start_denied: bool = False
     failed: bool = False
     claim: str = ""
+    unreadable: str = ""
     contradiction: str = ""
     report_bytes: int = 0
     said: str = ""
