@@ -44,6 +44,7 @@ class Kept:
     gone: bool = False
     diff: str = ""
     left_out: tuple[str, ...] = ()
+    excess: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,11 +85,11 @@ class Keeping:
         ground = self._ground(found, task, task.work.base or run.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
-            left_out = self._left_out(task, held)
+            left_out, excess = self._left_out(task, held), held.excess
             if left_out:
-                self._save(task, self._commit(task, held.tree, ground), OUTSIDE)
+                self._save(task, self._commit(task, held.tree, ground, excess), OUTSIDE)
                 held = self._content.without(found.path, index, left_out, ground.base.sha)
-            head = self._commit(task, held.tree, ground)
+            head = self._commit(task, held.tree, ground, excess)
             self._store(task, found, head, ground)
             if found.there:
                 self._worktrees.agree(found, index)
@@ -103,6 +104,7 @@ class Keeping:
             gone=not found.there,
             diff=digest_of(held.changes),
             left_out=strays,
+            excess=excess,
         )
 
     @staticmethod
@@ -185,15 +187,17 @@ class Keeping:
         ground = self._ground(found, task, task.work.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
-            head = self._commit(task, held.tree, ground)
+            head = self._commit(task, held.tree, ground, held.excess)
             if submodules and (found.path / ".gitmodules").is_file():
                 self._save_submodules(task, found, index, head)
                 self._keep_links(task, found, held)
         return head
 
     def _save_submodules(self, task: Task, found: Worktree, index: Path, head: str) -> None:
-        if tree := self._content.submodules(found.path, index):
-            message = self._commits.message(f"{task.id}: files in submodules", task)
+        tree, excess = self._content.submodules(found.path, index)
+        if tree:
+            words = _with_excess(f"{task.id}: files in submodules", excess)
+            message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
             self._save(task, self._commits.make(tree, [head], message), "submodules")
 
     def _ground(self, found: Worktree, task: Task, base: str) -> Ground:
@@ -229,14 +233,15 @@ class Keeping:
             return Held(ground.start.tree, changes)
         return self._content.read(found.path, index, ground.start.sha, ground.base.sha)
 
-    def _commit(self, task: Task, tree: str, ground: Ground) -> str:
+    def _commit(self, task: Task, tree: str, ground: Ground, excess: Sequence[str] = ()) -> str:
         """The commit that holds this tree; one made before a crash is found again."""
         if tree == ground.parent.tree and not ground.merging:
             return ground.parent.sha
         kept = ground.kept
         if kept and (kept.tree, kept.parents) == (tree, ground.parents):
             return kept.sha
-        message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
+        words = _with_excess(f"{task.spec.name}: attempt {task.attempt}", excess)
+        message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
         return self._commits.make(tree, ground.parents, message)
 
     def _store(self, task: Task, found: Worktree, head: str, ground: Ground) -> None:
@@ -302,6 +307,11 @@ class Keeping:
         if not self._refs.move(Move(name, commit.sha, ""), why=f"yaoki: recover {ref}"):
             raise NotNow(f"there is a branch {branch!r} already", hint="choose another name")
         return branch
+
+
+def _with_excess(subject: str, excess: Sequence[str]) -> str:
+    lines = "".join(f"\nnot saved: {words}" for words in excess)
+    return f"{subject}\n{lines}" if lines else subject
 
 
 def _stranded(path: str, commit: str, rest: str) -> str:

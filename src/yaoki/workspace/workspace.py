@@ -22,6 +22,7 @@ from yaoki.ports import (
     Uncommitted,
 )
 from yaoki.workspace.archiving import Archiving
+from yaoki.workspace.bounds import USUAL, Bounds
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
@@ -63,6 +64,7 @@ class GitWorkspace:
         remote: str = "",
         ahead_from_files: int = 0,
         saved_bytes: int = SAVED_BYTES,
+        bounds: Bounds = USUAL,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.repository = open_repository(repo)
@@ -70,7 +72,7 @@ class GitWorkspace:
         self._git = Git(self.repository.common_dir)
         self._refs = Refs(self._git)
         self._commits = Commits(self._git)
-        self._content = Content(self._git, self.root / ".index")
+        self._content = Content(self._git, self.root / ".index", bounds)
         self._worktrees = Worktrees(self._git, self.root)
         self._sharing = open_sharing(
             self._git, self.repository, remote, self.root / ".unpushed", warn
