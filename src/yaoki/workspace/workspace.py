@@ -10,6 +10,7 @@ from pathlib import Path
 
 from yaoki.core.change import Change
 from yaoki.core.definition import TreeView
+from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Run, Task
 from yaoki.ports import (
     Candidate,
@@ -36,6 +37,7 @@ from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
 from yaoki.workspace.lines import Lines
 from yaoki.workspace.merging import Merging
+from yaoki.workspace.parts import mentions, parts
 from yaoki.workspace.preparing import Preparing
 from yaoki.workspace.refs import SNAPSHOTS, WORK, Refs, candidate_ref
 from yaoki.workspace.repository import open_repository
@@ -243,6 +245,17 @@ class GitWorkspace:
         """Is there a file or folder of this name in the commit?"""
         plain = path.removeprefix("./").rstrip("/")
         return "\n" not in plain and self._git.named(f"{commit}:{plain}")[0] is not None
+
+    @told
+    def leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+        """Secrets in all that the newer commit brings: contents, names and words."""
+        self._sharing.near(old, new)
+        return search.leaks(parts(self._git, old, new))
+
+    @told
+    def mentions(self, commit: str, value: str) -> bool:
+        """Does a file of the commit hold this text?"""
+        return mentions(self._git, commit, value)
 
     @told
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
