@@ -203,6 +203,13 @@ sys.exit(not whole)
 """
 
 
+def make_known(place: Place) -> None:
+    """What the base holds is kept out of no commit: only then the checks come to read it."""
+    (place.repo / "key.env").write_text(f"{PLAIN} {TOKEN}\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "keys")
+
+
 def a_leaking_plan(check: dict[str, Any]) -> dict[str, Any]:
     mine = {
         "command": [sys.executable, "-c", LEAKS],
@@ -233,6 +240,7 @@ def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
     place: Place, check: dict[str, Any]
 ) -> None:
     """Whoever looks has not the variables, so it is not the looking that hides them."""
+    make_known(place)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
 
     done = place.yaoki("run", place.plan(a_leaking_plan(check)), env=handed)
@@ -255,8 +263,7 @@ def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_v
     place: Place,
 ) -> None:
     (place.repo / "noting").touch()
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "note it")
+    make_known(place)
 
     plan = a_leaking_plan({"shell": "test -f a.txt"})
     done = place.yaoki("run", place.plan(plan), env={"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN})
@@ -272,9 +279,7 @@ def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_v
 @pytest.mark.spec("14.2", "3.1")
 def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(place: Place) -> None:
     """Its last try is named, and its last words are quoted."""
-    (place.repo / "key.env").write_text(f"{PLAIN} {TOKEN}\n")
-    place.git("add", "-A")
-    place.git(*WHO, "commit", "-qm", "keys")
+    make_known(place)
     plan = a_leaking_plan({"shell": "test -s README"})
     plan["tasks"][0]["retry"] = {"max_retries": 1}
     plan["setup"] = [["sh", "-c", "cat key.env; echo no login as $(cat key.env) >&2; exit 3"]]
@@ -295,6 +300,7 @@ def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(plac
 def test_a_diff_shows_no_handed_value_to_whoever_has_the_variable(
     place: Place, form: tuple[str, ...]
 ) -> None:
+    make_known(place)
     handed = {"MY_TOKEN": TOKEN, "ACME_LOGIN": PLAIN}
     done = place.yaoki("run", place.plan(a_leaking_plan({"shell": "test -f leak.txt"})), env=handed)
     assert done.code == 0, done.out + done.err

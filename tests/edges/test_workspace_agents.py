@@ -41,7 +41,7 @@ def kept_after(world: World, *acts: object) -> tuple[Kept, Path]:
     return world.workspace.keep(world.run, begun), at
 
 
-def test_commits_of_its_own_are_kept_as_they_are(world: World) -> None:
+def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, one="1")
         commit(at, "my own words")
@@ -51,9 +51,11 @@ def test_commits_of_its_own_are_kept_as_they_are(world: World) -> None:
 
     assert kept.changed == ("one", "two")
     assert git(world.repo, "log", "--format=%s", f"main..{kept.head}").splitlines() == [
-        "task1: attempt 1",
-        "my own words",
+        "task1: attempt 1"
     ]
+    assert "my own words" in git(world.repo, "show", "-s", "--format=%b", kept.head)
+    history = "refs/yaoki/work/ab12cd34-1/1-history"
+    assert git(world.repo, "log", "-1", "--format=%s", history) == "my own words"
     assert git(at, "log", "-1", "--format=%s") == "task1: attempt 1"
 
 

@@ -185,6 +185,9 @@ class TreeChecker:
         """There is nothing to hide here."""
         return finding
 
+    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+        return {}
+
 
 class Ear:
     """A person's channel: it refuses each notice as often as the story says, then hears it."""

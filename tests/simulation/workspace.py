@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.simulation.world import Touches, World, merged
 from yaoki.core.change import Change
 from yaoki.core.definition import TreeView
+from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, Uncommitted
@@ -288,6 +289,12 @@ class DictWorkspace(DictLines):
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         return ()
+
+    def leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+        raise AssertionError("there is nothing to hide here")
+
+    def mentions(self, commit: str, value: str) -> bool:
+        raise AssertionError("there is nothing to hide here")
 
     def tree_view(self, commit: str) -> TreeView:
         return TreeView(frozenset(), lambda _: None)

@@ -52,7 +52,7 @@ git -c user.name=a -c user.email=a@localhost commit -qm "{name}, by its agent"; 
 """
 
 
-def a_plan(folder: Path) -> dict[str, Any]:
+def a_plan() -> dict[str, Any]:
     agents = {
         name: {"command": ["sh", "-c", AGENT.format(name=name, n=1 + n % 5)]}
         for n, name in enumerate(NAMES)
@@ -110,7 +110,7 @@ class Storm:
             )
 
     def rage(self) -> None:
-        worker = self.carry("run", self.place.plan(a_plan(self.place.folder)))
+        worker = self.carry("run", self.place.plan(a_plan()))
         until(lambda: "attempt 1" in self.log.read_text(), "the run began", 60)
         while self.killed.total() < KILLS:
             if worker.poll() is not None:

@@ -24,7 +24,7 @@ from yaoki.system import (
     rooms_home,
     state_home,
 )
-from yaoki.workspace import GitProofRooms, GitWorkspace, Repository, open_repository
+from yaoki.workspace import Bounds, GitProofRooms, GitWorkspace, Repository, open_repository
 
 # Below the home: what opens the store, and what pushes, signs and publishes in the user's name.
 KEYS = (
@@ -137,14 +137,17 @@ class Ground:
 
     @cached_property
     def workspace(self) -> GitWorkspace:
-        settings = self.settings.workspace
+        settings, limits = self.settings.workspace, self.settings.limits
         return GitWorkspace(
             self.repository.top,
             self.worktrees,
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
-            saved_bytes=self.settings.limits.saved_bytes,
+            saved_bytes=limits.saved_bytes,
             sandbox=self.walls.sandbox,
+            bounds=Bounds(
+                limits.file_bytes, limits.change_bytes, limits.change_files, limits.path_depth
+            ),
             warn=warn,
         )
 

@@ -21,7 +21,7 @@ from yaoki.checks.runner import Runner
 from yaoki.checks.selection import narrowed
 from yaoki.checks.told import TRY_LATER, broken, masked
 from yaoki.core.model import CheckSpec, Finding, Item, OnFailure, Outcome
-from yaoki.core.redact import mask, secret_values
+from yaoki.core.redact import confidential, mask, secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Processes
 
@@ -76,6 +76,10 @@ class Checks:
             items=tuple(Item(*masked(astuple(item), secrets)) for item in finding.items),
             params=masked(finding.params, secrets),
         )
+
+    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables whose value has no place in a commit: of ours, and those of the plan."""
+        return confidential({**self._environ, **written}, handed)
 
     def _look(
         self, spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]

@@ -22,7 +22,7 @@ from yaoki.views import SCHEMA
 def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Show what TASK landed; before it landed, what its last attempt left."""
     from yaoki.app.looking import diff_ends
-    from yaoki.engine.proving import handed
+    from yaoki.engine.secrecy import handed
 
     with opened(repo) as app:
         found = app.store.task(app.naming.task(task, run_name))

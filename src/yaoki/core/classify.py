@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ ELSEWHERE = "elsewhere"
 PLACES_MAX = 5
 # The agent itself says that it failed.
 AGENT_FAILED = "agent-failed"
+TOO_LARGE, EXCESS_MAX = "too-large", 5
 UNDELIVERED = "UNDELIVERED"
 # The check is not fit for what the plan asks of it.
 UNFIT = "CHECK_UNFIT"
@@ -149,6 +150,13 @@ def contradicted(goal: str, words: str) -> Failure:
 def _clipped(text: str) -> str:
     text = text.strip()
     return text if len(text) <= SIDE_CHARS else f"{text[:SIDE_CHARS]}…"
+
+
+def too_large(excess: Sequence[str]) -> Failure:
+    """What exceeds the bounds on a change goes back to whoever made it; none of it lands."""
+    words = "; ".join(excess[:EXCESS_MAX])
+    failure = failed(Kind.INCOMPLETE, words, pattern=TOO_LARGE, check=TOO_LARGE)
+    return replace(failure, params={"tooLarge": list(excess[:100])})
 
 
 def before_verify(exit_: AgentExit) -> Failure | None:

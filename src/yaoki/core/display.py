@@ -56,3 +56,9 @@ def one_line(text: str, limit: int = 200) -> str:
     """All words on one line, cut at the limit."""
     words = " ".join(text.split())
     return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+def short_path(path: str, limit: int = 100) -> str:
+    """Both ends of a path that is longer than anybody reads."""
+    half = limit // 2
+    return path if len(path) <= limit else f"{path[:half]}…{path[1 - half :]}"

@@ -12,15 +12,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from yaoki.core.encodings import encodings
 from yaoki.core.environment import BASIC, allowed
 
 MARK = "[masked]"
 VALUE_CHARS_MIN = 6
+LONG_CHARS = 4_096
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD_?HASH"
     r"|CREDENTIALS?|PAT|COOKIE|PRIVATE)(?:_|$)",
     re.IGNORECASE,
+)
+
+# Numbers, switches and paths; however they are called, work may hold them.
+_ORDINARY = re.compile(r"[\d.,:_-]{1,15}|(?i:true|false|enabled?|disabled?)|[~/.][\w./~-]{0,4096}")
+# Eight letters and digits in a row that are no word and no number.
+_RANDOM = re.compile(
+    r"(?=[a-zA-Z0-9]{8})(?:[a-zA-Z]{1,64}\d|\d{1,64}[a-zA-Z]|[a-zA-Z]{0,64}[a-z][A-Z])"
 )
 
 # What an address leaves as it is.  Paths keep the stroke, and browsers a few marks more.
@@ -86,15 +95,28 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def mask_values(text: str, secrets: Iterable[str]) -> str:
-    """The text without exactly these values, however JSON, XML or an address writes them."""
-    known = _pattern(tuple(secrets))
+    """The text without exactly these values, however JSON, XML, an address or base64 writes them.
+
+    One expression is quickest over short texts; over long ones, a search for each form.
+    """
+    secrets = tuple(secrets)
+    if len(text) > LONG_CHARS:
+        for form in _kept_forms(secrets):
+            text = text.replace(form, MARK)
+        return text
+    known = _pattern(secrets)
     return text if known is None else known.sub(MARK, text)
+
+
+@lru_cache(maxsize=64)
+def _kept_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    return forms_of(secrets)
 
 
 # Screens mask ten thousand texts with the same few values.
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    forms = forms_of(secrets)
+    forms = _kept_forms(secrets)
     return re.compile("|".join(map(re.escape, forms))) if forms else None
 
 
@@ -105,7 +127,8 @@ def forms_of(secrets: Iterable[str]) -> tuple[str, ...]:
     """
     values = (form for value in secrets for form in (value, value.strip()))
     worth = (value for value in values if len(value) >= VALUE_CHARS_MIN and value not in MARK)
-    return _longest_first(form for value in worth for form in _forms(value))
+    forms = (form for value in worth for form in _forms(value))
+    return _longest_first(form for form in forms if form not in MARK)
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -117,6 +140,7 @@ def _forms(value: str) -> Iterator[str]:
     yield _quoted(value, _UNRESERVED).replace("%20", "+")
     yield from _in_markup(value)
     yield from _in_python(value)
+    yield from encodings(value)
 
 
 def _in_python(value: str) -> Iterator[str]:
@@ -153,6 +177,24 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
         for name, value in environ.items()
         if (_SECRET_NAME.search(name) or name in trusted) and len(value) >= VALUE_CHARS_MIN
     )
+
+
+def confidential(environ: Mapping[str, str], handed: Iterable[str] = ()) -> dict[str, str]:
+    """The variables, by name, whose value has no place in a commit.
+
+    A value is masked on the least suspicion, but what holds up work must be a secret indeed: not a
+    number, a switch or a path; and of variables whose name does not say so, none that reads like
+    words, as modes, models and regions do.
+    """
+    given = allowed(environ, handed)
+    trusted = given.keys() - allowed(given, BASIC).keys()
+    return {
+        name: value
+        for name, value in environ.items()
+        if len(value.strip()) >= VALUE_CHARS_MIN
+        and not _ORDINARY.fullmatch(value.strip())
+        and (_SECRET_NAME.search(name) or (name in trusted and _RANDOM.search(value)))
+    }
 
 
 def _longest_first(words: Iterable[str]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class Worked:
 
     `diff` stands for what the attempt changed.  `tampered` is git's own configuration;
     `disturbed` what changed meanwhile in the user's checkout, by whomever.  `left_out` are new
-    files outside the scope.
+    files outside the scope, `excess` sentences about what is larger than the bounds on a change.
     """
 
     exit: AgentExit
@@ -41,6 +41,7 @@ class Worked:
     disturbed: tuple[str, ...] = ()
     diff: str = ""
     left_out: tuple[str, ...] = ()
+    excess: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,8 @@ def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
         return (*ended, *failing(kept, failure, moment, _work(report.diff, report.tree)))
     finished = _ended(task, report)
     failure_ = _before_verify(task, report.exit)
+    if failure_ is None and report.excess:
+        failure_ = classify.too_large(report.excess)
     if failure_ is not None:
         return (*finished, *failing(task, failure_, moment, _work(report.diff, report.tree)))
     return finished

@@ -32,6 +32,8 @@ PATTERNS = (
     "branch-not-pushed",
     "agent-failed",
     "gamed",
+    "too-large",
+    "secret-added",
 )
 LANGUAGES = ("en", "ja")
 NOTICES = ("escalated", "finished", "paused", "warning")
@@ -192,6 +194,14 @@ class Limits:
     saved_bytes: int = key(
         64 << 20, "bytes of ignored files that are saved when a worktree goes", low=0, high=1 << 40
     )
+    file_bytes: int = key(
+        512 << 20, "bytes of one file that a task adds or changes", low=1, high=BYTES_MAX
+    )
+    change_bytes: int = key(
+        1 << 30, "bytes of all files that a task adds or changes", low=1, high=BYTES_MAX
+    )
+    change_files: int = key(100_000, "files that a task adds", low=1, high=10_000_000)
+    path_depth: int = key(200, "folders above a file that a task adds", low=1, high=400)
     task_text_bytes: int = key(65_536, "bytes of a task's goal", low=1, high=1 << 20)
     output_bytes: int = key(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
     disk_free_bytes: int = key(1 << 28, "no new work below this much free disk", high=BYTES_MAX)

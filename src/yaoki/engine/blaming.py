@@ -12,7 +12,7 @@ from yaoki.core.model import CheckSpec, Outcome, Run, Task, TaskId, Verdict
 from yaoki.core.reports import Blame
 from yaoki.engine.clean_room import CleanRooms, ProofSession
 from yaoki.engine.hold import Hold
-from yaoki.engine.proving import handed
+from yaoki.engine.secrecy import handed
 from yaoki.ports import LandedStep, Workspace
 
 # What a judge or a package says may differ from look to look, and costs money.

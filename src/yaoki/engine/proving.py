@@ -29,6 +29,7 @@ from yaoki.engine.missing_files import MissingFiles
 from yaoki.engine.missing_setup import MissingSetup
 from yaoki.engine.own_findings import aimless, built_in, idle, unfit
 from yaoki.engine.second_look import SecondLook
+from yaoki.engine.secrecy import Secrecy, handed
 from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
 
 # No agent works on these.
@@ -52,6 +53,7 @@ class Proving:
         self._rooms, self._quality = rooms, quality
         self._definitions = Definitions(workspace, quality)
         self._second_look = SecondLook(checker)
+        self._secrecy = Secrecy(workspace, checker)
         self._missing_files = MissingFiles(workspace, began)
         self._missing_setup = MissingSetup(workspace)
 
@@ -62,6 +64,8 @@ class Proving:
         review, trivial = DefinitionReview(), False
         strayed = tuple(built_in(task, candidate))
         # The subtasks of a group were judged one by one.
+        if not strayed and candidate.changed and task.spec.kind not in NO_AGENT:
+            strayed = self._secrecy.findings(run, task, candidate)
         if not strayed and candidate.changed and task.spec.kind not in NO_AGENT:
             changes = self._workspace.changes(candidate.onto, candidate.commit)
             review = self._definitions.review(task, candidate, changes)
@@ -318,9 +322,3 @@ def _facts(run: Run, task: Task, candidate: Candidate, pushed: bool | None) -> d
         "merged": True,
         "pushed": pushed,
     }
-
-
-def handed(run: Run, task: Task) -> tuple[str, ...]:
-    """The variables that agents of the run are given: what they wrote of them a check may tell."""
-    agents = (*run.catalogue.agents.values(), *task.spec.agents)
-    return tuple(sorted({name for agent in agents for name in agent.pass_env}))

@@ -21,8 +21,8 @@ from yaoki.core.reports import (
 )
 from yaoki.engine.attending import Attending
 from yaoki.engine.hold import Hold
-from yaoki.engine.proving import handed
 from yaoki.engine.resources import PAUSE, Resources
+from yaoki.engine.secrecy import handed
 from yaoki.engine.stage_settings import Room, Settings
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (

@@ -199,6 +199,7 @@ class Working:
             disturbed,
             kept.diff,
             kept.left_out,
+            kept.excess,
         )
 
     def _hidden(self, task: Task) -> Iterator[str]:

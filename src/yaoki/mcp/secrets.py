@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.redact import mask_values, secret_values
-from yaoki.engine.proving import handed
+from yaoki.engine.secrecy import handed
 from yaoki.errors import PlanInvalid
 from yaoki.system.callers import environments_above
 

@@ -37,6 +37,12 @@ class Checker(Protocol):
     def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """A finding about the change itself, without the values that agents are `handed`."""
 
+    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables, by name, whose value has no place in a commit.
+
+        `handed` are names and globs of a plan, `written` variables that it gives a value itself.
+        """
+
 
 class Quality(Protocol):
     """The criteria on the diff; pure, so a module with these functions will do."""

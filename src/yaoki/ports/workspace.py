@@ -10,6 +10,7 @@ from typing import Protocol
 
 from yaoki.core.change import Change
 from yaoki.core.definition import TreeView
+from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import (
     Run,
     Task,
@@ -46,6 +47,7 @@ class Kept:
     diff: str = ""
     left_out: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    excess: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,12 @@ class Workspace(Protocol):
 
     def tracks(self, commit: str, path: str) -> bool:
         """Is there a file or folder of this name in the commit?"""
+
+    def leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+        """Secrets in all that the newer commit brings: contents, names and words."""
+
+    def mentions(self, commit: str, value: str) -> bool:
+        """Does a file of the commit hold this text?"""
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""

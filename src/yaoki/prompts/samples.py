@@ -56,6 +56,8 @@ _VALUES: Mapping[str, Any] = {
     ],
     "branch": "feature/login",
     "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
+    "tooLarge": ["data/dump.bin has 4294967296 bytes, more than limits.file_bytes = 536870912"],
+    "secrets": [{"name": "src/auth/mail.py:7", "message": "the value of MAIL_TOKEN"}],
     "claim": "the sandbox has no network",
     "unreadable": "result.json is not JSON",
 }
@@ -63,6 +65,7 @@ _ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)
 _KIND_OF = {
     "agent-failed": Kind.INCOMPLETE,
     "no-change": Kind.INCOMPLETE,
+    "too-large": Kind.INCOMPLETE,
     "merge-conflict": Kind.CONFLICT,
 }
 

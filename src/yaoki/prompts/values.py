@@ -36,6 +36,8 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "branch-not-pushed": ("branch",),
     "agent-failed": ("claim", "unreadable"),
     "gamed": ("tellTales",),
+    "too-large": ("tooLarge",),
+    "secret-added": ("secrets",),
 }
 assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"
 
@@ -61,7 +63,7 @@ FILES = frozenset(
 RECORDS = frozenset(
     {
         *("items", "failedTests", "typeErrors", "lintErrors", "omissions", "todos"),
-        *("syntaxErrors", "weakenedTests"),
+        *("syntaxErrors", "weakenedTests", "secrets"),
     }
 )
 # Every record has these, empty where the check did not say.

@@ -35,6 +35,7 @@ from yaoki.system.processes import ShimProcesses
 from yaoki.system.ranges import PortFiles
 from yaoki.system.sandbox import Sandbox, SandboxedProcesses
 from yaoki.system.sweep import MARK
+from yaoki.system.trees import Entry, remove_tree, walk
 
 __all__ = [
     "MARK",
@@ -44,6 +45,7 @@ __all__ = [
     "Completed",
     "Conversation",
     "Daemon",
+    "Entry",
     "HelperProcess",
     "PortFiles",
     "Running",
@@ -66,9 +68,11 @@ __all__ = [
     "pip_install",
     "plain_bytes",
     "plain_file",
+    "remove_tree",
     "rooms_home",
     "run",
     "state_home",
+    "walk",
     "write_atomically",
     "write_out",
 ]

@@ -97,6 +97,11 @@ class Commits:
         lines = self._git.run(*args).out.splitlines()
         return all(any(line.startswith(f"+{mark}".encode()) for line in lines) for mark in MARKERS)
 
+    def words_of(self, commit: str) -> str:
+        """The message of a commit."""
+        found = self._git.contents(commit, FILE_BYTES_MAX)
+        return found.content.partition(b"\n\n")[2].decode("utf-8", "replace") if found else ""
+
     def text_of(self, blob: str) -> str:
         """A small object as text: the target of a link."""
         found = self._git.contents(blob, FILE_BYTES_MAX)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.errors import GitFailed, WorkspaceError
+from yaoki.workspace.bounds import USUAL, Bounds, Measure, Survey
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.submodule_objects import SubmoduleObjects
 
@@ -62,13 +63,16 @@ class Held:
 
     tree: str
     changes: tuple[Change, ...]
+    # What exceeds the bounds on a change, and is therefore not in the tree; a sentence each.
+    excess: tuple[str, ...] = ()
 
 
 class Content:
     """Turns folders into trees without touching their index or a file."""
 
-    def __init__(self, git: Git, scratch: Path) -> None:
+    def __init__(self, git: Git, scratch: Path, bounds: Bounds = USUAL) -> None:
         self._git, self._scratch = git, scratch
+        self._measure = Measure(git, bounds)
         self._submodules = SubmoduleObjects(git)
         self._remembered: dict[str, bytes] = {}
         self.count = lru_cache(maxsize=64)(self._count)
@@ -128,16 +132,27 @@ class Content:
     def read(self, files: Path, index: Path, start: str, base: str) -> Held:
         """Fill `index` with what `files` holds; `start` says what counts as tracked."""
         at = Site(self._git.common_dir, files, index)
-        if not index.exists() or not self._filled(at, index, start):
+        begun = index.exists() and self._begun(at, index, start)
+        if not begun:
+            self._git.run("read-tree", start, at=at)
+        survey = self._measure.survey(at, base)
+        if survey.excess:
+            self._add_listed(at, survey)
+        elif not begun:
+            self._add(at)
+        elif not self._filled(at):
             self._git.run("read-tree", start, at=at)
             self._add(at)
         tree = self._git.text("write-tree", at=at)
         changes = self.between(base, tree)
+        excess = survey.excess
         if links := [change.path for change in changes if change.gitlink]:
-            self._graft_all(at, links, NESTING_MAX)
+            excess += self._graft_all(at, links, NESTING_MAX)
             tree = self._git.text("write-tree", at=at)
             changes = self.between(base, tree)
-        return Held(tree, changes)
+        large = (change.path for change in changes if change.path in survey.unchanged)
+        excess += tuple(self._measure.too_large(path, files) for path in large)
+        return Held(tree, changes, excess)
 
     def without(self, files: Path, index: Path, paths: Sequence[str], base: str) -> Held:
         """The same content without these files, which stay where they are."""
@@ -164,29 +179,45 @@ class Content:
         self._git.run("update-index", "-z", "--index-info", at=at, given=gone + kept)
         return self._git.text("write-tree", at=at)
 
-    def _filled(self, at: Site, index: Path, start: str) -> bool:
-        """From what is remembered; if that is of no use, it is not there any more."""
+    def _begun(self, at: Site, index: Path, start: str) -> bool:
+        """With what is remembered; if that is of no use, it is not there any more."""
         try:
             if (index.parent / "of").read_text(encoding="ascii") != start:
                 self._git.run("read-tree", "-i", "-m", start, at=at)
-            self._git.run("add", "-A", at=at)
         except (GitFailed, OSError):
             index.unlink(missing_ok=True)
             return False
         return True
 
-    def submodules(self, files: Path, index: Path) -> str:
-        """A tree of the files in checked-out submodules, which no commit of ours holds."""
+    def _filled(self, at: Site) -> bool:
+        try:
+            self._git.run("add", "-A", at=at)
+        except GitFailed:
+            assert at.index
+            at.index.unlink(missing_ok=True)
+            return False
+        return True
+
+    def _add_listed(self, at: Site, survey: Survey) -> None:
+        """Add what is within the bounds; everything else stays as the index has it."""
+        given = b"".join(os.fsencode(path) + b"\0" for path in survey.listed)
+        options = ("--add", "--remove", "--replace", "-z", "--stdin")
+        self._git.run("update-index", *options, at=at, given=given)
+
+    def submodules(self, files: Path, index: Path) -> tuple[str, tuple[str, ...]]:
+        """A tree of the files in checked-out submodules, which no commit of ours holds, and what
+        exceeds the bounds.
+        """
         at = Site(self._git.common_dir, files, index)
         rows = self._git.names("ls-files", "-s", "-z", at=at)
         paths = [row.partition("\t")[2] for row in rows if row.startswith(GITLINK)]
         # One that was never checked out may hold files as well: git looks into none of them.
         present = [path for path in paths if _holds_files(files / path)]
         if not present:
-            return ""
+            return "", ()
         self._git.run("read-tree", "--empty", at=at)
-        self._graft_all(at, present, NESTING_MAX)
-        return self._git.text("write-tree", at=at)
+        excess = self._graft_all(at, present, NESTING_MAX)
+        return self._git.text("write-tree", at=at), excess
 
     def tree_of(self, folder: Path) -> str:
         """A tree of the files in a repository inside ours, as they are now."""
@@ -217,21 +248,27 @@ class Content:
         except GitFailed:
             self._add_around(at, NESTING_MAX)
 
-    def _add_around(self, at: Site, depth: int) -> None:
-        """Add everything; repositories inside become plain files, for a link holds none of them."""
+    def _add_around(self, at: Site, depth: int) -> tuple[str, ...]:
+        """Add everything; repositories inside become plain files, for a link holds none of them.
+
+        What exceeds the bounds is left out, and said.
+        """
+        survey = self._measure.survey(at)
+        if survey.excess:
+            self._add_listed(at, survey)
+            return survey.excess
         listed = self._git.names("ls-files", "-o", "-k", "--exclude-standard", "-z", at=at)
         nested = [name.rstrip("/") for name in listed if name.endswith("/")]
         lines = [".", *(f":(exclude,literal){name}" for name in nested)]
         given = b"".join(os.fsencode(line) + b"\0" for line in lines)
         options = ("--pathspec-from-file=-", "--pathspec-file-nul")
         self._git.run("add", "-A", *options, at=at, given=given)
-        self._graft_all(at, nested, depth)
+        return self._graft_all(at, nested, depth)
 
-    def _graft_all(self, at: Site, paths: Sequence[str], depth: int) -> None:
-        for path in paths:
-            self._graft(at, path, depth)
+    def _graft_all(self, at: Site, paths: Sequence[str], depth: int) -> tuple[str, ...]:
+        return tuple(words for path in paths for words in self._graft(at, path, depth))
 
-    def _graft(self, at: Site, path: str, depth: int) -> None:
+    def _graft(self, at: Site, path: str, depth: int) -> tuple[str, ...]:
         """Put the files of the repository at `path` into the index as files of ours."""
         assert at.files
         assert at.index
@@ -242,14 +279,15 @@ class Content:
             )
         folder = at.files / path
         if not folder.is_dir() or folder.is_symlink():
-            return
+            return ()
         with self.index("nested", at.index.parent) as index:
             inner = Site(self._git.common_dir, folder, index)
             self._git.run("read-tree", "--empty", at=inner)
-            self._add_around(inner, depth - 1)
+            excess = self._add_around(inner, depth - 1)
             tree = self._git.text("write-tree", at=inner)
         self._git.run("rm", "-rqf", "--cached", "--ignore-unmatch", f":(literal){path}", at=at)
         self._git.run("read-tree", f"--prefix={path}/", tree, at=at)
+        return excess
 
     def between(self, old: str, new: str) -> tuple[Change, ...]:
         """In what two trees or commits differ."""

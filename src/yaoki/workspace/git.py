@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from yaoki.core.display import short_path
 from yaoki.core.environment import BASIC, allowed
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
 from yaoki.system import Completed, SystemClock, disk_free, plain_bytes, run
@@ -74,6 +75,8 @@ PASSING = re.compile(
     r"Resource temporarily unavailable|error building trees|bad object|invalid object"
     r"|unable to read (?:tree|object)|is not a valid object"
 )
+# A path of an agent's that nobody reads to its end.
+LONG = re.compile(r"\S{200,}")
 LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
@@ -277,7 +280,7 @@ def _line(said: str) -> str:
     """The line that tells most: git's own verdict, else the last one."""
     lines = [line for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (telling or lines or [""])[-1][:500]
+    return LONG.sub(lambda hit: short_path(hit[0]), (telling or lines or [""])[-1])[:500]
 
 
 def _text(data: bytes) -> str:

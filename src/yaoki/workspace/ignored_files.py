@@ -22,6 +22,8 @@ from yaoki.workspace.worktree import Worktree, delete
 
 LISTED_MAX = 1_000
 PIECE = 1 << 20
+# A file of terabytes that takes no room on the disk would be read for hours.
+HASHED_BYTES_MAX = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,11 @@ class IgnoredFileStore:
 
     def listing(self, found: Worktree, files: IgnoredFiles) -> str:
         """What could not be saved, with size and hash, as lines for a commit message."""
-        rows = (_listed(found.path, path) for path in files.too_large[:LISTED_MAX])
+        rows, room = [], HASHED_BYTES_MAX
+        for path in files.too_large[:LISTED_MAX]:
+            size = (found.path / path).lstat().st_size
+            room -= size
+            rows.append(_listed(found.path, path, size, hashed=room >= 0))
         more = len(files.too_large) - LISTED_MAX
         return "\n".join((*rows, *([f"and {more} more"] if more > 0 else [])))
 
@@ -114,10 +120,14 @@ def _sign(path: Path) -> str:
     return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
 
 
-def _listed(top: Path, path: str) -> str:
+def _listed(top: Path, path: str, size: int, *, hashed: bool) -> str:
+    mark = f", sha256 {_hash(top / path)}" if hashed else ""
+    return f"not saved: {readable(path)} ({size} bytes{mark})"
+
+
+def _hash(file: Path) -> str:
     digest = hashlib.sha256()
-    with (top / path).open("rb") as stream:
+    with file.open("rb") as stream:
         while piece := stream.read(PIECE):
             digest.update(piece)
-    size = (top / path).lstat().st_size
-    return f"not saved: {readable(path)} ({size} bytes, sha256 {digest.hexdigest()})"
+    return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from yaoki.workspace.refs import (
     Move,
     Ref,
     Refs,
+    branch_of,
+    candidate_ref,
     run_ref,
     task_ref,
     work_ref,
@@ -33,13 +36,17 @@ LABELS_MAX = 1000
 # Labels of what is saved beside an attempt's work.
 OUTSIDE, IGNORED = "outside", "ignored"
 
+# Of an agent's commit message so much is kept.
+WORDS_MAX = 4_000
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
     """From where a worktree's content is measured: its HEAD, and the attempt's base.
 
     `kept` is what an earlier call kept of the same attempt; `merging` the commits of a merge that
-    a person began in the worktree and has not committed.
+    a person began in the worktree and has not committed.  `onto` is where an agent's work becomes
+    one commit: its own commits were held against nothing, and none of them lands.
     """
 
     start: Commit
@@ -47,11 +54,12 @@ class Ground:
     grown: bool
     kept: Commit | None
     merging: tuple[str, ...] = ()
+    onto: Commit | None = None
 
     @property
     def parent(self) -> Commit:
         """An agent that threw history away gets its files committed on the base."""
-        return self.start if self.grown else self.base
+        return self.onto or (self.start if self.grown else self.base)
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -78,14 +86,15 @@ class Keeping:
         found = self._worktrees.find(task.id)
         self._worktrees.repair(found)
         taken = self._take(task, found)
-        ground = self._ground(found, task, task.work.base or run.base)
+        ground = self._squashing(run, task, self._ground(found, task, task.work.base or run.base))
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
-            left_out = self._left_out(task, held)
+            left_out, excess = self._left_out(task, held), held.excess
             if left_out:
-                self._save(task, self._commit(task, held.tree, ground), OUTSIDE)
+                self._save(task, self._commit(task, held.tree, ground, excess), OUTSIDE)
                 held = self._content.without(found.path, index, left_out, ground.base.sha)
-            head = self._commit(task, held.tree, ground)
+            words = self._agents_words(task, ground)
+            head = self._commit(task, held.tree, ground, excess, words)
             self._store(task, found, head, ground)
             if found.there:
                 self._worktrees.agree(found, index)
@@ -102,6 +111,7 @@ class Keeping:
             diff=digest_of(held.changes),
             left_out=strays,
             refused=taken.refused,
+            excess=excess,
         )
 
     def _take(self, task: Task, found: Worktree) -> Taken:
@@ -194,15 +204,17 @@ class Keeping:
         ground = self._ground(found, task, task.work.base)
         with self._content.index(task.id) as index:
             held = self._held(found, index, ground)
-            head = self._commit(task, held.tree, ground)
+            head = self._commit(task, held.tree, ground, held.excess)
             if submodules and (found.path / ".gitmodules").is_file():
                 self._save_submodules(task, found, index, head)
                 self._keep_links(task, found, held)
         return head
 
     def _save_submodules(self, task: Task, found: Worktree, index: Path, head: str) -> None:
-        if tree := self._content.submodules(found.path, index):
-            message = self._commits.message(f"{task.id}: files in submodules", task)
+        tree, excess = self._content.submodules(found.path, index)
+        if tree:
+            words = _with_excess(f"{task.id}: files in submodules", excess)
+            message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
             self._save(task, self._commits.make(tree, [head], message), "submodules")
 
     def _ground(self, found: Worktree, task: Task, base: str) -> Ground:
@@ -216,6 +228,26 @@ class Keeping:
         grown = known is None or self._refs.contains(known.sha, start.sha)
         ground = Ground(start, known or start, grown, kept)
         return replace(ground, merging=self._merging(task, found, ground.parent.sha))
+
+    def _squashing(self, run: Run, task: Task, ground: Ground) -> Ground:
+        """From the newest commit of the run branch that the work holds; a person's commits stay."""
+        if task.take_over or ground.start.sha == ground.base.sha:
+            return ground
+        onto, head = ground.base, self._refs.commits(branch_of(run))[0]
+        common = self._commits.base(ground.start.sha, head.sha) if ground.grown and head else ""
+        if common and common != onto.sha and self._refs.contains(onto.sha, common):
+            onto = self._refs.commit(common, "what the work was merged with")
+        return replace(ground, onto=onto)
+
+    def _agents_words(self, task: Task, ground: Ground) -> str:
+        """What the agent wrote on its last commit, without lines that only we write."""
+        if ground.onto is None:
+            return ""
+        said = self._commits.words_of(ground.start.sha)
+        if f"Yaoki-Task: {task.id}" in said.splitlines():
+            return ""
+        lines = said[:WORDS_MAX].splitlines()
+        return "\n".join(line for line in lines if not line.startswith("Yaoki-")).strip()
 
     def _merging(self, task: Task, found: Worktree, parent: str) -> tuple[str, ...]:
         """Only a person's merge counts: an agent may have given one up half-way."""
@@ -238,23 +270,38 @@ class Keeping:
             return Held(ground.start.tree, changes)
         return self._content.read(found.path, index, ground.start.sha, ground.base.sha)
 
-    def _commit(self, task: Task, tree: str, ground: Ground) -> str:
+    def _commit(
+        self, task: Task, tree: str, ground: Ground, excess: Sequence[str] = (), words: str = ""
+    ) -> str:
         """The commit that holds this tree; one made before a crash is found again."""
         if tree == ground.parent.tree and not ground.merging:
             return ground.parent.sha
+        if self._is_that(task, tree, ground):
+            return ground.start.sha
         kept = ground.kept
         if kept and (kept.tree, kept.parents) == (tree, ground.parents):
             return kept.sha
-        message = self._commits.message(f"{task.spec.name}: attempt {task.attempt}", task)
+        subject = f"{task.spec.name}: attempt {task.attempt}"
+        text = _with_excess(f"{subject}\n\n{words}" if words else subject, excess)
+        message = signed(text, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
         return self._commits.make(tree, ground.parents, message)
+
+    def _is_that(self, task: Task, tree: str, ground: Ground) -> bool:
+        """Does the worktree stand where an earlier attempt of ours was kept, with nothing new?"""
+        start = ground.start
+        if (start.tree, start.parents) != (tree, ground.parents):
+            return False
+        return f"Yaoki-Task: {task.id}" in self._commits.words_of(start.sha).splitlines()
 
     def _store(self, task: Task, found: Worktree, head: str, ground: Ground) -> None:
         """Move branch and refs together; what an agent threw away stays reachable as well."""
         if not found.on_branch:
             self._refs.refuse_checked_out(task_ref(task.id), but=found.path)
         moves = [Move(task_ref(task.id), head), Move(self._free_ref(task, head, ""), head)]
-        if not ground.grown:
-            start = ground.start.sha
+        start = ground.start.sha
+        ours = self._refs.commits(candidate_ref(task.id))[0]
+        known = {ground.parent.sha, ours.sha if ours else ""}
+        if start not in known and not self._stays(task, start):
             moves.append(Move(self._free_ref(task, start, "history"), start))
         self._refs.set(*moves)
 
@@ -311,6 +358,11 @@ class Keeping:
         if not self._refs.move(Move(name, commit.sha, ""), why=f"yaoki: recover {ref}"):
             raise NotNow(f"there is a branch {branch!r} already", hint="choose another name")
         return branch
+
+
+def _with_excess(text: str, excess: Sequence[str]) -> str:
+    lines = "".join(f"\nnot saved: {words}" for words in excess)
+    return f"{text}\n{lines}" if lines else text
 
 
 def _stranded(path: str, commit: str, rest: str) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from yaoki.ports import Uncommitted
+from yaoki.system import walk
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.worktree import Worktree
@@ -130,10 +131,4 @@ def _written(file: Path) -> float:
 
 def _below(top: Path, name: str) -> Iterator[str]:
     """A path and, if it is a folder, everything in it; links are not followed."""
-    yield name
-    path = top / name
-    if path.is_symlink() or not path.is_dir():
-        return
-    for folder, folders, files in os.walk(path):
-        inside = os.path.relpath(folder, top)
-        yield from (f"{inside}/{each}" for each in (*folders, *files))
+    return (entry.path for entry in walk(top, name))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from yaoki.core.change import Change
 from yaoki.core.definition import TreeView
+from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Run, Task
 from yaoki.ports import (
     Candidate,
@@ -25,6 +26,7 @@ from yaoki.ports import (
 from yaoki.system import Sandbox
 from yaoki.workspace.agent_repository import AgentRepositories
 from yaoki.workspace.archiving import Archiving
+from yaoki.workspace.bounds import USUAL, Bounds
 from yaoki.workspace.branch import RunBranch
 from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
@@ -39,6 +41,7 @@ from yaoki.workspace.landing import Landing
 from yaoki.workspace.leavings import Leavings
 from yaoki.workspace.lines import Lines
 from yaoki.workspace.merging import Merging
+from yaoki.workspace.parts import mentions, parts
 from yaoki.workspace.preparing import Preparing
 from yaoki.workspace.refs import SNAPSHOTS, WORK, Refs, candidate_ref
 from yaoki.workspace.repository import open_repository
@@ -69,6 +72,7 @@ class GitWorkspace:
         ahead_from_files: int = 0,
         saved_bytes: int = SAVED_BYTES,
         sandbox: Sandbox | None = None,
+        bounds: Bounds = USUAL,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.repository = open_repository(repo)
@@ -76,7 +80,7 @@ class GitWorkspace:
         self._git = Git(self.repository.common_dir)
         self._refs = Refs(self._git)
         self._commits = Commits(self._git)
-        self._content = Content(self._git, self.root / ".index")
+        self._content = Content(self._git, self.root / ".index", bounds)
         self._worktrees = Worktrees(self._git, self.root)
         self._sharing = open_sharing(
             self._git, self.repository, remote, self.root / ".unpushed", warn
@@ -254,6 +258,17 @@ class GitWorkspace:
         """Is there a file or folder of this name in the commit?"""
         plain = path.removeprefix("./").rstrip("/")
         return "\n" not in plain and self._git.named(f"{commit}:{plain}")[0] is not None
+
+    @told
+    def leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+        """Secrets in all that the newer commit brings: contents, names and words."""
+        self._sharing.near(old, new)
+        return search.leaks(parts(self._git, old, new))
+
+    @told
+    def mentions(self, commit: str, value: str) -> bool:
+        """Does a file of the commit hold this text?"""
+        return mentions(self._git, commit, value)
 
     @told
     def changes(self, old: str, new: str) -> tuple[Change, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.errors import WorkspaceError
+from yaoki.system import remove_tree, walk
 from yaoki.workspace.git import Site
 from yaoki.workspace.refs import task_ref
 
@@ -95,16 +95,17 @@ def delete(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    shutil.rmtree(path, ignore_errors=True)
+    remove_tree(path)
     if path.exists():
         _open_up(path)
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(path)
     if path.exists():
         raise WorkspaceError(f"cannot remove {path}", hint=f"rm -rf {path}")
 
 
 def _open_up(path: Path) -> None:
     """Package caches make their folders read-only; their owner may still remove them."""
-    for folder, _, _ in os.walk(path):
-        with suppress(OSError):
-            Path(folder).chmod(stat.S_IRWXU)
+    for entry in walk(path.parent, path.name):
+        if stat.S_ISDIR(entry.mode):
+            with suppress(OSError):
+                (path.parent / entry.path).chmod(stat.S_IRWXU)

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
-from yaoki.system import SystemClock, make_private
+from yaoki.system import SystemClock, make_private, remove_tree
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.refs import PART, Refs, part, task_ref
 from yaoki.workspace.worktree import BEGUN, Worktree, delete
@@ -77,7 +77,7 @@ class Worktrees:
             return
         link, said = found.path / ".git", f"gitdir: {found.admin}\n"
         if link.is_dir() and not link.is_symlink():
-            shutil.rmtree(link)
+            remove_tree(link)
         if not link.is_file() or link.is_symlink() or link.read_bytes() != os.fsencode(said):
             link.unlink(missing_ok=True)
             link.write_bytes(os.fsencode(said))
@@ -202,7 +202,7 @@ class Worktrees:
         """Delete what killed processes had thrown away; others may be doing so as well."""
         if not self._swept and self._trash.is_dir():
             for folder in self._trash.iterdir():
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
         self._swept = True
 
     @contextmanager

@@ -30,7 +30,7 @@ NO_CHANGE = "no-change"
 BUILT_IN = (
     GIT_CONFIG,
     NO_CHANGE,
-    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed"),
+    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )
 

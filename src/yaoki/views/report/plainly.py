@@ -33,6 +33,8 @@ PATTERNS: Mapping[str, str] = {
     "test-weakened": "tests were weakened",
     "branch-not-pushed": "its branch was not pushed",
     "agent-failed": "the agent says that it failed",
+    "too-large": "larger than a change may be",
+    "secret-added": "a secret stands in the change",
 }
 REASONS: Mapping[str, str] = {
     "MAX_RETRIES": "its tries are used up",

@@ -1,0 +1,31 @@
+"""The usual disguises of a value: what a shell or a line of code makes of it with one command."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+
+
+def encodings(value: str) -> Iterator[str]:
+    """Backwards, in capitals, in base64 at any place, in hex, each byte as an escape."""
+    raw = value.encode("utf-8", "surrogatepass")
+    yield value[::-1]
+    yield value.upper()
+    yield value.lower()
+    for digits in (raw.hex(), raw.hex().upper()):
+        yield digits
+        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
+        for between in ("%", "\\x", ":", " "):
+            yield between.join(pairs)
+    for shift in range(3):
+        plain = _aligned(raw, shift)
+        yield plain
+        yield plain.replace("+", "-").replace("/", "_")
+
+
+def _aligned(raw: bytes, shift: int) -> str:
+    """What base64 shows of it wherever it stands: without the letters that its neighbours share."""
+    text = b64encode(bytes(shift) + raw).decode("ascii")
+    first = (8 * shift + 5) // 6
+    whole = 8 * (shift + len(raw)) // 6
+    return text[first:whole]

@@ -1,0 +1,119 @@
+"""Secrets in what is about to land: searched for in every form, and named, never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from yaoki.core.model import Finding, Item, Outcome
+from yaoki.core.redact import forms_of
+
+SECRETS, PATTERN = "secrets", "secret-added"
+LEAKS_MAX, SHOWN = 50, 5
+# White space that tools put into long lines of base64 and hex.
+_BLANKS = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of what would land: of a file, its name, or a commit message.
+
+    `before` is what stood there: what it held already is nothing new.  `line` is that of the first
+    byte; 0 where lines mean nothing.
+    """
+
+    where: str
+    content: bytes
+    before: bytes = b""
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """The value of a variable, where it stands."""
+
+    variable: str
+    where: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.where}:{self.line}" if self.line else self.where
+
+
+class LeakSearch:
+    """Searches for the values of these variables; each costs one pass for each of its forms."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._forms = {
+            name: [form.encode("utf-8", "surrogatepass") for form in forms_of((value,))]
+            for name, value in variables.items()
+        }
+
+    def __bool__(self) -> bool:
+        return any(self._forms.values())
+
+    def leaks(self, parts: Iterable[Part]) -> tuple[Leak, ...]:
+        """In the order in which they stand there, each once per place; bounded."""
+        found: dict[Leak, None] = {}
+        for part in parts:
+            found.update(dict.fromkeys(self._in(part)))
+            if len(found) >= LEAKS_MAX:
+                break
+        return tuple(found)[:LEAKS_MAX]
+
+    def _in(self, part: Part) -> Iterator[Leak]:
+        squeezed = part.content.translate(None, _BLANKS)
+        for name, forms in self._forms.items():
+            at = _first(part.content, part.before, forms)
+            if at < 0:
+                at = _widened(part.content, _first(squeezed, b"", _bare(forms)))
+                before = part.before.translate(None, _BLANKS) if at >= 0 else b""
+                if at < 0 or _first(squeezed, before, _bare(forms)) < 0:
+                    continue
+            lines = part.line + part.content.count(b"\n", 0, at) if part.line else 0
+            yield Leak(name, part.where, lines)
+
+
+def _bare(forms: Iterable[bytes]) -> list[bytes]:
+    """The forms that are the same without white space."""
+    return [form for form in forms if not any(blank in form for blank in _BLANKS)]
+
+
+def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
+    """Where the first of these stands that the text before has not as often; -1 for nowhere."""
+    for form in forms:
+        at = content.find(form)
+        if at >= 0 and (not before or content.count(form) > before.count(form)):
+            return at
+    return -1
+
+
+def _widened(content: bytes, at: int) -> int:
+    """The place of this byte in the text with its white space: that of its line will do."""
+    begin, seen = 0, 0
+    while at >= 0 and begin < len(content):
+        end = content.find(b"\n", begin) + 1 or len(content)
+        seen += len(content[begin:end].translate(None, _BLANKS))
+        if seen > at:
+            return begin
+        begin = end
+    return -1
+
+
+def finding(leaks: Collection[Leak], saved: str) -> Finding:
+    """`saved` is the ref that keeps the attempt's work, and with it the value."""
+    places = [f"the value of {leak.variable} in {leak.place}" for leak in leaks]
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    return Finding(
+        SECRETS,
+        Outcome.FAILED,
+        pattern=PATTERN,
+        message=f"{', '.join(places[:SHOWN])}{more}; the saved work still holds it: {saved}",
+        items=tuple(Item(leak.place, f"the value of {leak.variable}") for leak in leaks),
+        params={
+            "secrets": [
+                {"name": leak.place, "message": f"the value of {leak.variable}"} for leak in leaks
+            ]
+        },
+    )
