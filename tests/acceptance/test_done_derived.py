@@ -81,6 +81,25 @@ def test_a_row_edited_to_done_becomes_a_question_and_the_run_is_not_done(place: 
     assert verified(place, run) == {}
 
 
+def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> None:
+    run = two_tasks(place, FAILS)
+    branch = place.status()["run_branch"]
+    before = place.git("rev-parse", branch)
+    evil = place.git(*WHO, "commit-tree", f"{branch}^{{tree}}", "-p", before, "-m", "unproven")
+    ((held,),) = by_hand(place.database, "SELECT doc FROM tasks WHERE name = 'b'")
+    doc = json.loads(held)
+    doc["work"] = {**doc.get("work", {}), "head": evil, "proven": evil, "onto": before}
+    doc.pop("question", None)
+    forged = "state = 'WAITING', stage = 'LAND', reason = '', due_ms = 0, doc = ?"
+    edit(place, f"UPDATE tasks SET {forged} WHERE name = 'b'", json.dumps(doc))
+
+    done = place.yaoki("resume", run)
+
+    assert done.code == 4, done.out + done.err
+    assert place.git("rev-parse", branch) == before
+    assert "no judgment of it passed" in place.task("b")["question"]
+
+
 def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE tasks SET required = 0 WHERE name = 'b'")

@@ -196,6 +196,11 @@ def gather(lines: Iterable[Told]) -> Evidence:
     return found
 
 
+def is_judged(proof: Proof | None, commit: str) -> bool:
+    """May this commit land: was the last judgment a passed one, of this very commit?"""
+    return proof is not None and bool(commit) and proof.commit == commit
+
+
 def unproven(
     evidence: Evidence,
     claims: Sequence[Claim],

@@ -6,12 +6,21 @@ holds the commits; what a row says beyond both is refused, and a person is asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from yaoki.core.counting import count
-from yaoki.core.evidence import EVENTS, Evidence, Mismatch, expected, gather, unproven
-from yaoki.core.model import Run, RunId, TaskId
+from yaoki.core.evidence import (
+    EVENTS,
+    SHORT,
+    Evidence,
+    Mismatch,
+    expected,
+    gather,
+    is_judged,
+    unproven,
+)
+from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.core.rules import row_refused
 from yaoki.engine.moments import moment
 from yaoki.errors import RowIllegal, Unknown
@@ -45,6 +54,19 @@ class RowGuard:
             self._store.refuse_row(task_id, lambda t: row_refused(t, words, moment(self._clock)))
         except (RowIllegal, Unknown):
             self.pause(RunId(task_id.rpartition("-")[0]), words)
+
+    def refuse_unjudged(self, task: Task) -> None:
+        """`RowIllegal` unless the journal holds a passed judgment of what the row wants to land."""
+        lines = (line for line in self._lines(task.id) if line.event in EVENTS)
+        if not is_judged(gather(lines).tasks.get(task.id), task.work.proven):
+            words = f"it wants to land {task.work.proven[:SHORT] or 'nothing'}"
+            raise RowIllegal(task.id, f"{words}, and no judgment of it passed")
+
+    def _lines(self, task_id: TaskId) -> Iterator[Entry]:
+        after = 0
+        while page := self._store.journal(task_id=task_id, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].seq
 
     def pause(self, run_id: RunId, words: str) -> None:
         self._store.pause(run_id, f"{STORE}{words}; look: yaoki verify {run_id}")

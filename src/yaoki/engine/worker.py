@@ -12,7 +12,7 @@ from typing import Any
 from yaoki.core.classify import UNDELIVERED
 from yaoki.core.counting import count
 from yaoki.core.events import Event, Released
-from yaoki.core.model import Lease, Run, RunId, Source, Stage, State, Task, TaskId
+from yaoki.core.model import Lease, Run, RunId, Source, Stage, State, Task, TaskId, TaskKind
 from yaoki.core.reports import Declined, Faulted, Interrupted, LandedOn, Report
 from yaoki.core.rules import decide
 from yaoki.core.train import CONTENDING, Contender, gives_way, riders
@@ -161,6 +161,8 @@ class Worker:
         if task.recall_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
             return Interrupted("what it stands on is taken back", ref=task.work.head)
+        if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
+            self._rows.refuse_unjudged(task)
         try:
             return self._pieces[task.stage](self._stages.line(run, task), task, hold)
         except Fault as fault:
