@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from tests.acceptance.place import WHO, Place
+from tests.acceptance.place import SETTINGS, WHO, Place
+from yaoki.system import disk_free
 
 pytestmark = pytest.mark.acceptance
 
@@ -240,6 +244,31 @@ def with_submodule(place: Place) -> None:
     place.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "with lib")
+
+
+# ------------------------------------------------------------------ disks
+
+SHARED = Path("/dev/shm")
+
+
+@pytest.mark.spec("11.5", "0.5")
+def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Place) -> None:
+    """Worktrees may be on another disk than the repository, and it is they that fill it."""
+    if not SHARED.is_dir() or disk_free(SHARED) >= disk_free(place.repo):
+        pytest.skip(f"{SHARED} is no smaller disk than that of the tests")
+    floor = (disk_free(SHARED) + disk_free(place.repo)) // 2
+    place.settings(f"{SETTINGS}disk_free_bytes = {floor}\n")
+    with TemporaryDirectory(dir=SHARED, prefix="yaoki-tests-") as home:
+        place.env["YAOKI_HOME"] = home
+        plan = place.plan(a_plan_of(shell("echo x > x.txt"), "test -f x.txt"))
+        with place.start("run", plan) as running:
+            assert running.stdout is not None
+            words = next(line for line in running.stdout if "nothing new is begun" in line)
+            running.send_signal(signal.SIGINT)
+            running.communicate()
+
+    assert f"bytes of disk are free, {floor} are needed at {home}" in words
+    assert "yaoki prune" in words
 
 
 # ------------------------------------------------------------------ tests that a task must change
