@@ -282,6 +282,11 @@ class GitWorkspace:
         return edited(self._git, self.repository, since)
 
     @told
+    def too_large(self, task: Task) -> tuple[str, ...]:
+        """Ignored files of the task's worktree that nobody saves when it goes."""
+        return self._keeping.too_large(task)
+
+    @told
     def elsewhere(self, task: Task) -> tuple[str, ...]:
         """Where else an agent worked that changed nothing on the task's branch."""
         return self._elsewhere.places(self._worktrees.find(task.id))
