@@ -32,6 +32,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+# What helps where a disk is full.
+MAKE_ROOM = "make room: df -h, yaoki prune"
+
 
 class YaokiError(Exception):
     """Something a person can act on: one sentence, and what to do next."""
@@ -198,7 +201,7 @@ class DiskFull(GitFailed):
     """Room comes back by itself or by a person's hand; until then it is worth a wait."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(sentence, transient=True, hint="free disk space")
+        super().__init__(sentence, transient=True, hint=MAKE_ROOM)
 
 
 class NoticeFailed(YaokiError):

@@ -71,3 +71,33 @@ def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: P
     assert "gone" in place.yaoki("report").out
     assert place.status()["next"] == f"yaoki merge {run}", "which names the command that helps"
     assert f"git branch -f yaoki/{run}" in place.yaoki("merge", run).err
+
+
+def test_what_lands_after_a_merge_and_an_undo_is_still_to_be_merged(place: Place) -> None:
+    """The next command was the log of the first merge, which lacks the new landing."""
+    run = finished(place)
+    place.git("switch", "-q", "--detach")
+    assert place.yaoki("merge", run).code == 0
+    assert place.yaoki("undo", "b").code == 0
+    assert place.yaoki("answer", "b", "retry").code == 0
+    done = place.yaoki("resume", "--quiet")
+
+    before = place.status()
+    merged = place.yaoki("merge", run)
+    after = place.status()
+
+    assert done.code == 0, done.out + done.err
+    assert f"merge yaoki/{run}" in before["next"] or f"yaoki merge {run}" in before["next"]
+    assert before["merged"] is None
+    assert merged.code == 0, merged.out + merged.err
+    assert after["next"].startswith("git log ")
+    assert after["merged"] == place.git("rev-parse", "main")
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "."])
+def test_what_is_no_plain_file_is_not_called_missing(place: Place, name: str) -> None:
+    refused = place.yaoki("verify", str((place.repo / name).resolve()))
+
+    assert refused.code == 2
+    assert "does not exist" not in refused.err
+    assert "yaoki report --receipt FILE" in refused.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.place import WHO, Place, a_plan, holds, writes
+from tests.acceptance.place import SETTINGS, WHO, Place, a_plan, holds, writes
 from tests.acceptance.test_submodules import ALLOW
 
 pytestmark = pytest.mark.acceptance
@@ -80,3 +80,22 @@ def test_what_a_person_waived_is_nowhere_called_proven(place: Place) -> None:
     assert "accepted without a proof on" in done.out
     verified = place.yaoki("verify", place.status()["run"])
     assert "has passing checks" not in verified.out
+
+
+@pytest.mark.spec("16.2", "0.2")
+def test_an_ignored_file_too_large_to_save_is_not_called_kept(place: Place) -> None:
+    """It goes with the worktree, so the person who aborts is told while it is still there."""
+    (place.repo / ".gitignore").write_text("*.bin\n")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "ignore")
+    place.settings(f"{SETTINGS}saved_bytes = 1000\n")
+    asked(place, "head -c 2000 /dev/zero > big.bin; echo small > small.bin; echo y > y.txt")
+
+    told = place.yaoki("answer", "a", "abort")
+    place.yaoki("resume", "--quiet")
+
+    assert told.code == 0, told.err
+    assert "not kept: big.bin" in told.out
+    assert "small.bin" not in told.out
+    assert f"copy it from {place.home}" in told.out
+    assert "ignored files; 1 is too large to save" in place.yaoki("recover").out

@@ -456,8 +456,8 @@ def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Pl
 
     assert (done.code, place.task("a")["state"]) == (0, "DONE")
     told = [e["data"] for e in place.events("a") if e["event"] == "CHECKOUT_CHANGED"]
-    assert [held["what"] for held in told] == [["checkout/files"]]
-    assert "settings changed while the agent was at work: files" in done.out
+    assert [held["what"] for held in told] == [["checkout/files (README)"]]
+    assert "settings changed while the agent was at work: files (README)" in done.out
 
 
 @pytest.mark.spec("14.3", "0.2")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from tests.acceptance.place import WHO, Place
+from tests.acceptance.place import SETTINGS, WHO, Place
+from yaoki.system import disk_free
 
 pytestmark = pytest.mark.acceptance
 
@@ -101,6 +105,61 @@ def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place:
     assert "--base" in told["user_message"]
 
 
+@pytest.mark.spec("16.1", "0.5")
+def test_tracked_caches_that_a_tool_rewrites_are_named_and_not_the_checks_fault(
+    place: Place,
+) -> None:
+    cache = place.repo / ".pytest_cache" / "lastfailed"
+    cache.parent.mkdir()
+    cache.write_text("{}\n")
+    place.git("add", "-A", "-f")
+    place.git(*WHO, "commit", "-qm", "with a cache")
+    plan = a_plan_of(shell("echo x > x.txt"), "date > .pytest_cache/lastfailed; test -f x.txt")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    question = place.task("t")["question"]
+    assert "a tool rewrote its cache, which git tracks: .pytest_cache/lastfailed" in question
+    assert "git rm -r --cached .pytest_cache" in question
+    assert "the check itself changed" not in question
+
+
+@pytest.mark.spec("16.4", "0.5")
+def test_a_suite_without_tests_is_shown_by_the_line_that_counts_them(place: Place) -> None:
+    """Its last line is OK, which says the contrary."""
+    (place.repo / "empty").mkdir()
+    (place.repo / "empty" / "__init__.py").write_text("")
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "no tests")
+    # Later versions of Python say more than this at the end.
+    check = "python3 -m unittest discover -s empty 2>&1 | sed 's/NO TESTS RAN/OK/'"
+    plan = a_plan_of(shell("echo x > x.txt"), check, retry={"max_retries": 0})
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    question = place.task("t")["question"]
+    assert "it ran no tests" in question
+    assert "Ran 0 tests" in question
+    assert ": OK" not in question
+
+
+# ------------------------------------------------------------------ the user's checkout
+
+
+@pytest.mark.spec("3.10", "0.2")
+def test_changed_files_of_the_checkout_are_named(place: Place) -> None:
+    """Somebody edits two tracked files of the user's while the agent is at work."""
+    edit = f"echo more >> {place.repo}/README; echo '# more' >> {place.repo}/yaoki.toml"
+    plan = a_plan_of(shell(f"echo x > x.txt; {edit}"), "test -f x.txt")
+
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0, done.out + done.err
+    assert "changed while the agent was at work: files (README, yaoki.toml)" in done.out
+
+
 # ------------------------------------------------------------------ the agent's own note
 
 GARBAGE = {
@@ -185,6 +244,31 @@ def with_submodule(place: Place) -> None:
     place.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
     place.git("add", "-A")
     place.git(*WHO, "commit", "-qm", "with lib")
+
+
+# ------------------------------------------------------------------ disks
+
+SHARED = Path("/dev/shm")
+
+
+@pytest.mark.spec("11.5", "0.5")
+def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Place) -> None:
+    """Worktrees may be on another disk than the repository, and it is they that fill it."""
+    if not SHARED.is_dir() or disk_free(SHARED) >= disk_free(place.repo):
+        pytest.skip(f"{SHARED} is no smaller disk than that of the tests")
+    floor = (disk_free(SHARED) + disk_free(place.repo)) // 2
+    place.settings(f"{SETTINGS}disk_free_bytes = {floor}\n")
+    with TemporaryDirectory(dir=SHARED, prefix="yaoki-tests-") as home:
+        place.env["YAOKI_HOME"] = home
+        plan = place.plan(a_plan_of(shell("echo x > x.txt"), "test -f x.txt"))
+        with place.start("run", plan) as running:
+            assert running.stdout is not None
+            words = next(line for line in running.stdout if "nothing new is begun" in line)
+            running.send_signal(signal.SIGINT)
+            running.communicate()
+
+    assert f"bytes of disk are free, {floor} are needed at {home}" in words
+    assert "yaoki prune" in words
 
 
 # ------------------------------------------------------------------ tests that a task must change

@@ -391,6 +391,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         ),
         (CHECK + "  bad: {run: [x], shell: x}\n" + ONE, "checks.bad: has run and shell"),
         (CHECK + "  bad: {run: []}\n" + ONE, "checks.bad.run: run is empty"),
+        (CHECK + "  bad: {run: [true]}\n" + ONE, "checks.bad.run.0: must be text, not true"),
         (CHECK + "  bad: {run: [x], success: exit}\n" + ONE, "must be exitCode:N, empty, cont"),
         (CHECK + "  bad: {run: [x], success: 'exitCode:256'}\n" + ONE, "must be exitCode:N"),
         (CHECK + "  bad: {run: [x], pattern: tests-failed}\n" + ONE, "mean 'test-failed'?"),

@@ -263,6 +263,9 @@ class DictWorkspace(DictLines):
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
         return ()
 
+    def edited_files(self, since: float) -> tuple[str, ...]:
+        return ()
+
     def elsewhere(self, task: Task) -> tuple[str, ...]:
         return ()
 

@@ -21,11 +21,9 @@ from yaoki.errors import StoreError, Unknown, WorkspaceError
 from yaoki.ports import PlanAnswer, Serving
 from yaoki.system import (
     Daemon,
-    disk_free,
     holder_dead,
     holder_name,
     machine_id,
-    memory_free,
     node,
 )
 from yaoki.workspace import resolve_base
@@ -96,11 +94,10 @@ class App(Gate):
         from yaoki.engine.admission import Admission
         from yaoki.engine.pool import Pool
         from yaoki.engine.presence import Presence
-        from yaoki.engine.stage_settings import Room
 
         limits, tags = self.settings.limits, self.tags(tags)
         admission = Admission(
-            lambda: Room(disk_free(self.home), memory_free()),
+            self.room,
             disk_min=limits.disk_free_bytes,
             memory_min=limits.memory_free_bytes,
             full=lambda: self.resources.full,

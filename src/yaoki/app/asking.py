@@ -25,9 +25,12 @@ Document = dict[str, Any]
 
 
 def answer(app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
-    """Answer an escalation; what an aborted task left in the way is removed, its work kept."""
+    """Answer an escalation; what an aborted task left in the way is removed, its work kept.
+
+    A worktree with files that are too large to be kept stays until the run goes on.
+    """
     task = app.control.answer(task_id, choice, words, check)
-    if choice is Choice.ABORT:
+    if choice is Choice.ABORT and not app.workspace.too_large(task):
         app.control.sweep(app.store.run(task.run_id))
     return task
 

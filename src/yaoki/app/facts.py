@@ -66,10 +66,11 @@ class GitHere:
     def taken(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The head of the branch when it holds all of these and they are more than the base."""
         head = self._refs.commits(f"refs/heads/{branch}")[0]
-        more = bool(commits) and self._beyond(commits, base)
-        return head.sha if head and more and not self._beyond(commits, head.sha) else ""
+        more = bool(commits) and self.beyond(commits, base)
+        return head.sha if head and more and not self.beyond(commits, head.sha) else ""
 
-    def _beyond(self, commits: Sequence[str], head: str) -> bool:
+    def beyond(self, commits: Sequence[str], head: str) -> bool:
+        """Do these commits hold anything that the head does not?"""
         given = "".join(f"{name}\n" for name in (*commits, f"^{head}")).encode()
         return bool(self._git.run("rev-list", "-n", "1", "--stdin", given=given).out.strip())
 

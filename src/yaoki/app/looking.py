@@ -41,12 +41,17 @@ def look(app: App, run: Run, *, branch: bool = False) -> RunView:
 
 
 def as_taken(app: App, run: Run, rows: Sequence[Row]) -> Run:
-    """Merged is also what a person merged by git itself: the base then holds all that landed."""
-    if run.merged or run.summed_at is None:
+    """Merged is also what a person merged by git itself: the base then holds all that landed.
+
+    What landed after a merge, in the place of work that was undone, is not merged yet.
+    """
+    if run.summed_at is None:
         return run
-    landed = [row.landed for row in landed_on(rows)]
+    landed, git = [row.landed for row in landed_on(rows)], GitHere(app.repository.common_dir)
     try:
-        head = GitHere(app.repository.common_dir).taken(run.base_branch, landed, run.base)
+        if run.merged:
+            return replace(run, merged="") if git.beyond(landed, run.merged) else run
+        head = git.taken(run.base_branch, landed, run.base)
     except GitFailed:
         return run
     return replace(run, merged=head) if head else run

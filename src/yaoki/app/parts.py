@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from yaoki.engine.resources import Resources
     from yaoki.engine.row_check import RowGuard
     from yaoki.engine.sending import Sending
+    from yaoki.engine.stage_settings import Room
     from yaoki.engine.stages import Stages
     from yaoki.engine.worker import Worker
 
@@ -47,7 +48,6 @@ class Parts(Ground):
     def stages(self) -> Stages:
         from yaoki import quality
         from yaoki.checks import Checks
-        from yaoki.engine.stage_settings import Room
         from yaoki.engine.stage_settings import Settings as StageSettings
         from yaoki.engine.stages import Stages
         from yaoki.prompts import PromptTree
@@ -80,11 +80,18 @@ class Parts(Ground):
             ),
             self.store,
             quality,
-            lambda: Room(disk_free(self.home), memory_free()),
+            self.room,
             PlanReading(self.store, limits.task_text_bytes),
             self.store.task,
             self.resources,
         )
+
+    def room(self) -> Room:
+        """What is left on the fuller one of two disks: the store's, and that of the worktrees."""
+        from yaoki.engine.stage_settings import Room
+
+        place = min((self.home, self.worktrees), key=disk_free)
+        return Room(disk_free(place), memory_free(), str(place))
 
     @cached_property
     def resources(self) -> Resources:

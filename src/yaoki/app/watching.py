@@ -38,7 +38,7 @@ class Watch:
         self._asked: dict[TaskId, tuple[Row, Question | None]] = {}
         self._there: dict[TaskId, bool] = {}
         self._there_at: datetime | None = None
-        self._merged = ""
+        self._merged = self._stored_merged = ""
         self._seq = -1
         self._whole_at: datetime | None = None
 
@@ -57,13 +57,14 @@ class Watch:
     def _branch(self, run: Run, rows: list[Row]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked now and then: it is no store, and has much to look through."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
-        if not remote and (self._there_at is None or now - self._there_at > BRANCH_HOLDS):
+        late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
+        if not remote and (late or run.merged != self._stored_merged):
             known = as_taken(self._app, run, rows)
-            self._merged, self._there_at = known.merged, now
+            self._merged, self._stored_merged, self._there_at = known.merged, run.merged, now
             self._there = on_branch(self._app, known, rows)
         landed = {row.id for row in landed_on(rows)} if self._there else ()
         there = {task_id: self._there.get(task_id, True) for task_id in landed}
-        return replace(run, merged=run.merged or self._merged), there
+        return replace(run, merged=run.merged if remote else self._merged), there
 
     def _catch_up(self) -> None:
         now = self._app.clock.now()

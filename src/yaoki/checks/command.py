@@ -47,6 +47,7 @@ NAMING = {TEST, TYPE, LINT, FORMAT}
 # Nobody but us or the machine ends a check by these: they say nothing about the work.
 FROM_OUTSIDE = {signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP}
 
+_NO_TESTS = re.compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
 _NONE_RAN = re.compile(r"^=* ?no tests ran in [\d.]+s", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{(report|worktree|base|commit)\}")
 
@@ -341,9 +342,16 @@ def _failed(
     if reading.failures:
         told = f"{words}; {_told(case.spec, reading)}".removeprefix("; ")
         return failed(case.spec, told, reading.pattern, items=reading.items, **seen)
-    last = next((line for line in reversed(seen["output"].splitlines()) if line.strip()), "")
+    last = _telling_line(seen["output"], counts=bool(suite.idle))
     unread_ = " (its output was not understood)" if case.spec.pattern in NAMING and last else ""
     return failed(case.spec, f"{words}{unread_}: {last}" if last else words, **seen)
+
+
+def _telling_line(output: str, *, counts: bool) -> str:
+    """The last line, or the one that says how many tests there were where that is the matter."""
+    lines = [line for line in reversed(output.splitlines()) if line.strip()]
+    numbers = (line for line in lines if counts and _NO_TESTS.search(line))
+    return next(numbers, lines[0] if lines else "")
 
 
 def _told(spec: CheckSpec, reading: Reading) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 GO = "go"
+NAMES_SHOWN = 5
 
 
 @click.command()
@@ -159,8 +161,21 @@ def _answer(
         document(told)
         return 0
     prose(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    if choice is Choice.ABORT and (names := app.workspace.too_large(task)):
+        prose(_not_kept(app, task, names))
     next_command(told["next"])
     return 0
+
+
+def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
+    """Files that go with the worktree; they are still there, and a copy saves them."""
+    shown = line(", ".join(names[:NAMES_SHOWN]))
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    most = app.settings.limits.saved_bytes
+    return (
+        f"not kept: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
+        f"copy it from {line(task.work.worktree)} before the run goes on"
+    )
 
 
 def _follows(task: Task, choice: Choice) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -56,6 +57,13 @@ def edit(top: Path) -> str:
     if file.is_dir():
         return f"mv {typed(file)} {typed(top / 'yaoki.toml.old')}"
     return f"${{EDITOR:-vi}} {typed(file)}"
+
+
+def unwritable(name: str, words: str, place: Path, elsewhere: str) -> Line:
+    """A place that cannot be written: rights help, but not on a file system that is read-only."""
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        return Line(name, False, f"{words}: its file system is read-only", elsewhere)
+    return Line(name, False, words, f"chmod u+rwx {typed(place)}")
 
 
 def typed(path: Path) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.cli.condition import Line, bad, edit, told, typed
+from yaoki.cli.condition import Line, bad, edit, told, typed, unwritable
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
@@ -190,7 +190,8 @@ def _worktrees(app: App) -> Line:
         return Line("worktrees", False, words, edit(app.repository.top))
     there = next(place for place in (root, *root.parents) if place.exists())
     if not os.access(there, os.W_OK | os.X_OK):
-        return Line("worktrees", False, f"{there} is not writable", f"chmod u+rwx {typed(there)}")
+        words = f"{there} is not writable"
+        return unwritable("worktrees", words, there, "export YAOKI_HOME=DIR")
     try:
         # Some places say that they can be written, and yet take nothing.
         TemporaryDirectory(dir=there, prefix=".yaoki-").cleanup()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.cli.condition import SETTINGS, Line, bad, edit, told, typed
+from yaoki.cli.condition import SETTINGS, Line, bad, edit, told, typed, unwritable
 from yaoki.core.counting import count
 from yaoki.errors import RemoteAway, StoreBroken, StoreNewer, YaokiError
 
@@ -32,8 +32,8 @@ def kept(app: App) -> Iterator[Line]:
     if not app.has_store:
         top = app.repository.top
         ok = os.access(top, os.W_OK | os.X_OK)
-        words = "none yet" if ok else f"none yet, and {top} is not writable"
-        yield Line("store", ok, words, "" if ok else f"chmod u+rwx {typed(top)}")
+        words = f"none yet, and {top} is not writable"
+        yield Line("store", True, "none yet") if ok else _unwritable(words, top, top)
         return
     whole = _stored(app, lambda: _whole(app))
     yield whole
@@ -54,8 +54,13 @@ def _stored(app: App, look: Callable[[], Line]) -> Line:
             "store", broken, edit(app.repository.top) if elsewhere else _moved_away(app.home)
         )
     except YaokiError as error:
-        local = f"chmod u+rwx {typed(app.home)}"
+        local = _unwritable("", app.home, app.repository.top).next
         return bad("store", error, edit(app.repository.top) if app.store_on_server else local)
+
+
+def _unwritable(words: str, place: Path, top: Path) -> Line:
+    """The store stands in the repository, so a clone on another disk is the way out."""
+    return unwritable("store", words, place, f"git clone {typed(top)} DIR")
 
 
 def _moved_away(path: Path) -> str:
@@ -81,7 +86,7 @@ def _reached(app: App) -> Line:
 def _whole(app: App) -> Line:
     path = app.store_path
     if path.exists() and not os.access(path, os.W_OK):
-        return Line("store", False, f"{path} is read-only", f"chmod u+w {typed(path)}")
+        return _unwritable(f"{path} is read-only", path, app.repository.top)
     wrong = app.store.integrity()
     if wrong:
         remedy = "any command sets it aside and restores it from its backups and its journal file"

@@ -51,6 +51,9 @@ def is_file(what: str) -> bool:
     """A receipt, and not the name of a run; one that is missing is said to be so."""
     if what == STDIN or Path(what).is_file():
         return True
+    if what and Path(what).exists() and Path(what).name != what:
+        words = f"{what!r} is no plain file; a receipt is made by: yaoki report --receipt FILE"
+        raise click.BadParameter(words, param_hint="RECEIPT")
     if what and (Path(what).suffix or Path(what).name != what):
         raise click.BadParameter(f"file {what!r} does not exist", param_hint="RECEIPT")
     return False

@@ -41,8 +41,7 @@ class Admission:
             room = self._room()
         except Fault as fault:
             return Admitted(NOTHING_NEW, fault.sentence, "descriptors")
-        if room.disk < self._disk_min:
-            words = f"{room.disk} bytes of disk are free, {self._disk_min} are needed"
+        if words := room.lacks_disk(self._disk_min):
             return Admitted(NOTHING_NEW, words, "disk")
         if room.memory < self._memory_min:
             words = f"{room.memory} bytes of memory are free, {self._memory_min} are needed"

@@ -15,7 +15,7 @@ from typing import Any
 from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task
 from yaoki.engine.attending import Attending
 from yaoki.engine.hold import Hold
-from yaoki.engine.own_findings import unfit
+from yaoki.engine.own_findings import changed_by_check
 from yaoki.ports import Checker, Look, Processes, ProofRoom, ProofRooms
 
 Facts = Mapping[str, Any]
@@ -86,7 +86,7 @@ class ProofSession:
         changed = room.changed()
         good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
         if changed and good:
-            return unfit(finding, "the check itself changed files, so it proves nothing", changed)
+            return changed_by_check(finding, changed)
         return finding
 
     def _check(self, spec: CheckSpec, room: ProofRoom, folder: Path, facts: Facts) -> Finding:

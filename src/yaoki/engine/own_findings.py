@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from yaoki.core.classify import UNFIT
 from yaoki.core.model import NO_CHANGE, Finding, Item, OnFailure, Outcome, Task, TaskKind
 from yaoki.core.scope import of_yaoki, outside
 from yaoki.ports import Candidate
+
+# What tools write beside their work, wherever they run.
+CACHES = frozenset(
+    {
+        *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox"),
+        *(".coverage", ".eslintcache", ".stylelintcache", ".tsbuildinfo", ".gradle", ".nyc_output"),
+    }
+)
 
 
 def unfit(finding: Finding, words: str, names: Sequence[str]) -> Finding:
@@ -23,6 +33,22 @@ def unfit(finding: Finding, words: str, names: Sequence[str]) -> Finding:
         account="",
         retry_after=None,
     )
+
+
+def changed_by_check(finding: Finding, names: Sequence[str]) -> Finding:
+    """A check that changes what git tracks proves nothing; a tool's cache is not its fault."""
+    caches = [cache for name in names if (cache := _cache(name))]
+    if len(caches) < len(names):
+        return unfit(finding, "the check itself changed files, so it proves nothing", names)
+    told = unfit(finding, "a tool rewrote its cache, which git tracks", names)
+    remedy = f"git rm -r --cached {shlex.join(dict.fromkeys(caches))}"
+    return replace(told, message=f"{told.message}; stop tracking it: {remedy}")
+
+
+def _cache(name: str) -> str:
+    """The folder or file of a tool's cache that the path is in; empty when it is in none."""
+    path = PurePosixPath(name)
+    return next((str(one) for one in (path, *path.parents) if one.name in CACHES), "")
 
 
 def aimless(passed: Finding, lost: Sequence[str], bases: Sequence[Finding]) -> Finding:

@@ -99,8 +99,7 @@ class Readying:
     def _preflight(self, task: Task) -> Mapping[str, str] | Declined:
         """Before any agent call, and at no cost in attempts: the task's variables, or a wait."""
         room, wanted = self._room(), self._settings
-        if room.disk < wanted.disk_free_min:
-            words = f"{room.disk} bytes of disk are free, {wanted.disk_free_min} are needed"
+        if words := room.lacks_disk(wanted.disk_free_min):
             return Declined(words, SHORT_OF)
         if room.memory < wanted.memory_free_min:
             words = f"{room.memory} bytes of memory are free, {wanted.memory_free_min} are needed"

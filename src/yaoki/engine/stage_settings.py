@@ -33,7 +33,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many bytes this machine has left."""
+    """How many bytes this machine has left; `place` is the folder whose disk has the fewest."""
 
     disk: int
     memory: int
+    place: str = ""
+
+    def lacks_disk(self, floor: int) -> str:
+        """What is wrong with the disk, and the command that makes room; empty when nothing is."""
+        if self.disk >= floor:
+            return ""
+        at = f" at {self.place}; make room (yaoki prune), or lower limits.disk_free_bytes"
+        return f"{self.disk} bytes of disk are free, {floor} are needed{at if self.place else ''}"

@@ -224,7 +224,17 @@ class Working:
         whole = any(name.startswith(f"{CHECKOUT}refs/") for name in before)
         mine_known = [n for n in mine if known and (whole or not n.startswith(BESIDE))]
         told = (_with_a_way_back(name, before.get(name, "")) for name in mine_known)
-        return tuple(name for name in names if name not in mine), tuple(told)
+        named = (self._with_files(task, name) for name in told)
+        return tuple(name for name in names if name not in mine), tuple(named)
+
+    def _with_files(self, task: Task, name: str) -> str:
+        """The tracked files of the checkout have one mark together; which of them is asked now."""
+        since = self._attending.began(task)
+        if name != f"{CHECKOUT}files" or not since:
+            return name
+        found = self._workspace.edited_files(since)
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return f"{name} ({', '.join(found[:SHOWN])}{more})" if found else name
 
 
 def _refusals(refused: Sequence[str]) -> Iterator[str]:

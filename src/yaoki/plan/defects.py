@@ -58,6 +58,11 @@ class Defects:
         if not any((*path, key) in self.broken for key in keys):
             self.add(path, reason)
 
+    def empty(self, path: Path, reason: str) -> None:
+        """Note that nothing stands there, unless something does and was refused."""
+        if not any(one[: len(path)] == path for one in self.broken):
+            self.add(path, reason)
+
     def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> str:
         """Note a name that nothing has; returns the one that was probably meant."""
         meant = self.meant(word, known)

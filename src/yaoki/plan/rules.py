@@ -115,7 +115,7 @@ def _way(defects: Defects, path: Path, way: str, check: CheckModel) -> None:
     empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
     empty["python"] = not check.python.strip()
     if empty.get(way):
-        defects.add(path, f"{way} is empty")
+        defects.empty(path, f"{way} is empty")
     if way == "file":
         _file(defects, path, check)
     elif way == "python" and check.python.strip():

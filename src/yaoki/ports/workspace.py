@@ -214,6 +214,9 @@ class Workspace(Protocol):
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
         """Those of these folders that the user's checkout has and git ignores."""
 
+    def edited_files(self, since: float) -> tuple[str, ...]:
+        """The tracked files of the user's checkout that changed or went since that instant."""
+
     def elsewhere(self, task: Task) -> tuple[str, ...]:
         """Where else an agent worked that changed nothing on the task's branch, in few words."""
 

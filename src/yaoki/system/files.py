@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from yaoki.errors import Fault
+from yaoki.errors import MAKE_ROOM, Fault
 
 # Errors of the file system that may pass by themselves or once somebody made room.
 PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE})
@@ -29,7 +29,7 @@ def cannot(what: str, error: OSError) -> Fault:
         f"cannot {what}: {error.strerror or error}",
         transient=error.errno in PASSING,
         code="PERMISSION_DENIED" if isinstance(error, PermissionError) else "",
-        hint="free disk space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
+        hint=MAKE_ROOM if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
     )
 
 

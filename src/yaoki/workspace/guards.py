@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from functools import lru_cache
 from hashlib import sha1, sha256
 from pathlib import Path
 
+from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.gitconfig import (
     content,
@@ -158,6 +160,23 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
     seen |= _told(git) | _reaching(git)
     hashed = {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
     return hashed | _stash(git) | _beside(git, repository)
+
+
+def edited(git: Git, repository: Repository, since: float) -> tuple[str, ...]:
+    """The tracked files that changed or went since that instant, by git's own list of them."""
+    listed = _entries(git, repository, _inode(repository.git_dir / "index"))
+    names = [entry.partition(b"\t")[2] for entry in listed.split(b"\0") if entry]
+    top = os.fsencode(repository.top)
+    found = (name for name in names if _changed_at(b"%b/%b" % (top, name)) >= since)
+    return tuple(readable(os.fsdecode(name)) for name in found)
+
+
+def _changed_at(path: bytes) -> float:
+    """When facts or content changed, which no tool sets back; a file that went counts as new."""
+    try:
+        return os.lstat(path).st_ctime
+    except OSError:
+        return math.inf
 
 
 def _beside(git: Git, repository: Repository) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from yaoki.core.counting import count
 from yaoki.core.model import Run, Task
 from yaoki.core.scope import outside
 from yaoki.errors import GitFailed, NotNow, Unknown
@@ -171,8 +172,7 @@ class Keeping:
 
     def _save_ignored(self, task: Task, found: Worktree) -> None:
         """What git ignores is in none of these commits, and goes with the worktree."""
-        names = (found.head, task_ref(task.id), task.work.base, run_ref(task.run_id))
-        head = next((commit for commit in self._refs.commits(*names) if commit), None)
+        head = self._ignored_upon(task, found)
         if head is None:
             return
         with self._content.index("ignored") as index:
@@ -185,9 +185,26 @@ class Keeping:
         if before is not None and before.tree == tree:
             return
         listing = self._ignored.listing(found, files)
-        words = f"{task.spec.name}: ignored files\n\n{listing}"
+        large = count(len(files.too_large), "is", "are")
+        less = f"; {large} too large to save" if files.too_large else ""
+        words = f"{task.spec.name}: ignored files{less}\n\n{listing}"
         message = signed(words, Run=task.run_id, Task=task.id, Attempt=f"{task.attempt}")
         self._save(task, self._commits.make(tree, [head.sha], message), IGNORED)
+
+    def _ignored_upon(self, task: Task, found: Worktree) -> Commit | None:
+        names = (found.head, task_ref(task.id), task.work.base, run_ref(task.run_id))
+        return next((commit for commit in self._refs.commits(*names) if commit), None)
+
+    def too_large(self, task: Task) -> tuple[str, ...]:
+        """Ignored files of a worktree that are over what is saved when it goes."""
+        found = self._worktrees.find(task.id)
+        head = self._ignored_upon(task, found) if found.usable else None
+        if head is None:
+            return ()
+        with self._content.index("ignored") as index:
+            index.unlink(missing_ok=True)
+            files = self._ignored.left(found, head.sha, index, task.spec.discard)
+        return tuple(readable(path) for path in files.too_large)
 
     def _landed(self, task: Task, found: Worktree) -> bool:
         """Does it hold what was landed and nothing else?  We put it there ourselves."""

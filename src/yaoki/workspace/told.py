@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from yaoki.errors import GitFailed
+from yaoki.errors import MAKE_ROOM, GitFailed
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY}
@@ -27,7 +27,7 @@ def told(method: Callable[P, T]) -> Callable[P, T]:
             raise GitFailed(
                 f"{error.strerror or error}: {error.filename or 'a file of the worktree'}",
                 transient=error.errno in PASSING,
-                hint="free disk space" if error.errno in FULL else "yaoki doctor",
+                hint=MAKE_ROOM if error.errno in FULL else "yaoki doctor",
             ) from error
 
     return telling

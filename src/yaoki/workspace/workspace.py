@@ -32,7 +32,7 @@ from yaoki.workspace.changes import changes
 from yaoki.workspace.commits import Commits
 from yaoki.workspace.content import Content, readable
 from yaoki.workspace.git import Git
-from yaoki.workspace.guards import checkout, guards
+from yaoki.workspace.guards import checkout, edited, guards
 from yaoki.workspace.history import History
 from yaoki.workspace.ignored_files import IgnoredFileStore
 from yaoki.workspace.include import ignored
@@ -300,6 +300,16 @@ class GitWorkspace:
         """Those of these folders that the user's checkout has and git ignores."""
         there = [name for name in names if (self.repository.top / name).is_dir()]
         return ignored(self._git, self.repository, there)
+
+    @told
+    def edited_files(self, since: float) -> tuple[str, ...]:
+        """The tracked files of the user's checkout that changed or went since that instant."""
+        return edited(self._git, self.repository, since)
+
+    @told
+    def too_large(self, task: Task) -> tuple[str, ...]:
+        """Ignored files of the task's worktree that nobody saves when it goes."""
+        return self._keeping.too_large(task)
 
     @told
     def elsewhere(self, task: Task) -> tuple[str, ...]:
