@@ -1,0 +1,1 @@
+"""All attacks, by what they reach for."""
