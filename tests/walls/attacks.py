@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +21,16 @@ from typing import Any
 
 import psutil
 
-from tests.acceptance.place import WHO, Completed, Place, until
+from tests.acceptance.place import WHO, Completed, Place
 
 SECRET = "of-the-user-alone-5c1e"
 TOKEN = "sk-walls-77ab01e4d2"
 BOUND_S = 60
 # What every agent finds as variables of its shell; NAME and the rest are written in front.
-PRELUDE = 'exec 2>&1; G=$(git rev-parse --absolute-git-dir 2>/dev/null); O=$(git rev-parse --path-format=absolute --git-path objects 2>/dev/null); WHO="{who}"\n'
+PRELUDE = """exec 2>&1; WHO="{who}"
+G=$(git rev-parse --absolute-git-dir 2>/dev/null)
+O=$(git rev-parse --path-format=absolute --git-path objects 2>/dev/null)
+"""
 HONEST = "\ncd {worktree}; rm -rf {name}.txt; echo good > {name}.txt\n"
 # 3000 folders in each other, by a program that does not say the whole path each time.
 DEEP = "\"$PY\" -c 'import os\nfor _ in range(3000): os.mkdir(\"d\"); os.chdir(\"d\")'"
@@ -89,6 +93,7 @@ class Attack:
     check: Mapping[str, Any] | None = None
     truth: str = ""
     before: str = ""
+    agent: Mapping[str, Any] = field(default_factory=dict)
     apart: bool = False
 
     def __str__(self) -> str:
@@ -114,7 +119,8 @@ class Arena:
         self.place = place
         self.home, self.marks = place.folder / "person", place.folder / "marks"
         self.marks.mkdir()
-        place.env |= {"HOME": str(self.home), "PLANTED_TOKEN": TOKEN}
+        path = f"{self.home}/bin:{os.environ['PATH']}"
+        place.env |= {"HOME": str(self.home), "PATH": path, "PLANTED_TOKEN": TOKEN}
         place.env.pop("XDG_CONFIG_HOME", None)
         self._furnish()
         self.variables = {
@@ -171,7 +177,7 @@ class Arena:
         )
 
     def plan(self, attacks: Sequence[Attack], name: str = "plan.json") -> str:
-        agents = {a.name: {"command": ["bash", "-c", self._script(a)]} for a in attacks}
+        agents = {a.name: a.agent or {"command": ["bash", "-c", self.script(a)]} for a in attacks}
         checks = {f"proof-{a.name}": a.proof for a in attacks}
         tasks = [
             {
@@ -188,7 +194,7 @@ class Arena:
             {"goal": "Walls", "agents": agents, "checks": checks, "tasks": tasks}, name
         )
 
-    def _script(self, attack: Attack) -> str:
+    def script(self, attack: Attack) -> str:
         own = {**self.variables, "NAME": attack.name, "MARK": f"{self.marks}/{attack.name}"}
         given = "; ".join(f"{name}='{value}'" for name, value in own.items())
         who = " ".join(WHO)
@@ -202,8 +208,20 @@ class Arena:
                 assert done.returncode == 0, f"{attack.name}: {done.stderr}"
         before = self.belongings()
         plan = self.plan(attacks)
-        done = self.place.yaoki("run", plan, "--quiet")
+        try:
+            done = self.place.yaoki("run", plan, "--quiet")
+        finally:
+            self._end_helpers()
         return Aftermath(self, tuple(attacks), done, before)
+
+    def _end_helpers(self) -> None:
+        """Processes that stand for the person's others: `helper-NAME` holds the number of each."""
+        for file in self.place.folder.glob("helper-*"):
+            pid = int(file.read_text())
+            file.unlink()
+            if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                file.with_name(file.name.replace("helper", "alive")).touch()
+                os.kill(pid, signal.SIGKILL)
 
     def belongings(self) -> dict[str, str]:
         """Every file of the person's: home, checkout, git folder, but for what is yaoki's there."""
@@ -221,10 +239,9 @@ class Arena:
                 words = [*process.cmdline(), process.cwd(), *process.environ().values()]
             except (psutil.Error, OSError):
                 continue
-            own = str(self.place.folder)
-            if process.pid != os.getpid() and any(own in word for word in words):
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"{process.pid} {' '.join(process.cmdline())[:120]}")
+            ours = any(str(self.place.folder) in word for word in words)
+            if ours and process.pid != os.getpid():
+                found.append(f"{process.pid} {' '.join(words)[:120]}")
         return found
 
 
@@ -266,13 +283,8 @@ class Aftermath:
         nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
         env = {"PATH": os.environ["PATH"], "HOME": str(at), **nothing}
         url = f"file://{self.arena.place.repo}"
-        refs = subprocess.run(
-            ("git", "ls-remote", url, "refs/heads/yaoki/*"),
-            env=env, capture_output=True, text=True, check=True,
-        ).stdout.split()
-        names = [ref.removeprefix("refs/heads/") for ref in refs[1::2] if ref.count("/") == 3]
-        runs = [name for name in names if re.fullmatch(r"yaoki/[0-9a-z]+", name)]
-        words = ("clone", "-q", "--single-branch", *(("-b", runs[-1]) if runs else ()), url, str(at))
+        branch = str(self.arena.place.status()["run_branch"])
+        words = ("clone", "-q", "--single-branch", "-b", branch, url, str(at))
         done = subprocess.run(("git", *words), env=env, capture_output=True, text=True, check=False)
         if done.returncode:
             # Without the sandbox an agent can make a repository that nobody clones any more.
@@ -320,7 +332,6 @@ class Aftermath:
         after = self.arena.belongings()
         changed = sorted(n for n in {*self.before, *after} if self.before.get(n) != after.get(n))
         found = [f"changed: {name}" for name in changed]
-        until(lambda: not self.arena.processes() or True, "")
         found += [f"a process is left: {words}" for words in self.arena.processes()]
         fsck = self.arena.sh("git -C $REPO fsck --strict --connectivity-only --no-dangling 2>&1")
         return found + ([f"fsck: {fsck.stdout}"] if fsck.returncode else [])

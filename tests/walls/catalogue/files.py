@@ -194,15 +194,6 @@ ATTACKS = (
         off=HELD,
     ),
     Attack(
-        "file-sparse",
-        "leaves a file of 64 GB that takes up nothing",
-        "truncate -s 64G huge",
-        "test -e $CLONE/huge",
-        off=HELD,
-        lands=None,
-        apart=True,
-    ),
-    Attack(
         "file-time",
         "changes a file and sets its time and size back",
         "cp -p data/one $TMPDIR/one; printf 'two\\n' > data/one; touch -r $TMPDIR/one data/one; "
