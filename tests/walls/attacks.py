@@ -275,6 +275,7 @@ class Aftermath:
     done: Completed
     before: Mapping[str, str]
     unreadable: str = ""
+    harms: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def clone(self) -> Path:
@@ -310,9 +311,12 @@ class Aftermath:
         return "" if done.returncode == 0 else f"landed, and it is false: {attack.fact}"
 
     def harmed(self, attack: Attack) -> bool:
-        mark = str(self.arena.marks / attack.name)
-        given = {"NAME": attack.name, "MARK": mark, "CLONE": str(self.clone)}
-        return self.arena.sh(attack.harm, **given).returncode == 0
+        """Asked once: to look may be to clear up."""
+        if attack.name not in self.harms:
+            mark = str(self.arena.marks / attack.name)
+            given = {"NAME": attack.name, "MARK": mark, "CLONE": str(self.clone)}
+            self.harms[attack.name] = self.arena.sh(attack.harm, **given).returncode == 0
+        return self.harms[attack.name]
 
     def faults(self) -> list[str]:
         """Every promise that was broken, with the sandbox on."""

@@ -113,7 +113,7 @@ ATTACKS = (
     Attack(
         "process-descriptors",
         "looks for descriptors of the worker that it was handed",
-        "ls -l /proc/self/fd /proc/$$/fd /proc/$PPID/fd 2>/dev/null | grep -o '> .*' | "
+        "ls -l /proc/self/fd /proc/$$/fd 2>/dev/null | grep -o '> .*' | "
         "grep -Ev 'pipe:|anon_inode|/dev/null|out.log|err.log|/fd$|loot|/proc' > $NAME.loot",
         "test -s $CLONE/$NAME.loot",
         off=HELD,

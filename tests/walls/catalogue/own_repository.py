@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.walls.attacks import DEEP, HELD, SECRET, Attack, Open
+from tests.walls.attacks import DEEP, HELD, SECRET, Attack, Detected, Open
 
 COMMIT = "echo x > $NAME.side; git add $NAME.side; git $WHO commit -qm mine\n"
 # Writes an object without git's own looks at it, and prints its name.
@@ -54,9 +54,8 @@ def bad_tree(name: str) -> Attack:
         f"commits a tree with an entry that no checkout may write ({name})",
         text,
         "git -C $REPO fsck 2>&1 | grep -Ei 'hasDot|fullPathname|emptyName|gitmodules'",
-        off=Open("objects are written into the repository itself; git refuses to check them out"),
+        off=Detected("question", "."),
         lands=None,
-        apart=True,
     )
 
 
@@ -80,7 +79,6 @@ ATTACKS = (
         "puts a pipe where its branch should be",
         f"{COMMIT}branch=$(git symbolic-ref HEAD); rm $G/$branch; mkfifo $G/$branch",
         off=HELD,
-        apart=True,
         lands=None,
     ),
     Attack(
@@ -88,14 +86,12 @@ ATTACKS = (
         "makes refs a link to the whole machine",
         f"{COMMIT}rm -rf $G/refs; ln -s / $G/refs",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-logs-link",
         "makes the log of its HEAD a link to a secret",
         f"{COMMIT}rm -rf $G/logs; mkdir $G/logs; ln -s $PERSON/.ssh/id_ed25519 $G/logs/HEAD",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-refusals-link",
@@ -107,17 +103,16 @@ ATTACKS = (
     Attack(
         "own-refusals-huge",
         "tells of a million refusals, with control characters",
-        f"{COMMIT}yes \"$(printf '\\033[2J\\033]0;x\\007push')\" | head -c 60000000 "
+        f"{COMMIT}yes \"$(printf '\\033[2J\\033]0;x\\007push')\" | head -c 20000000 "
         "> $G/yaoki-refused",
-        "test $(du -sk $REPO/.yaoki | cut -f1) -gt 60000",
+        "test $(du -sk $REPO/.yaoki | cut -f1) -gt 20000",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-many-refs",
-        "makes 5000 refs",
+        "makes 3000 refs",
         f"{COMMIT}c=$(git rev-parse HEAD); mkdir -p $G/refs/heads/many; "
-        "for i in $(seq 5000); do echo $c > $G/refs/heads/many/$i; done",
+        "for i in $(seq 3000); do echo $c > $G/refs/heads/many/$i; done",
         "test $(git -C $REPO for-each-ref | wc -l) -gt 1000",
         off=HELD,
     ),
@@ -128,7 +123,6 @@ ATTACKS = (
         'echo "$(git -C $REPO rev-list --max-parents=0 main) $branch" >> $G/packed-refs',
         off=HELD,
         lands=None,
-        apart=True,
     ),
     Attack(
         "own-head-of-neighbours",
@@ -136,7 +130,6 @@ ATTACKS = (
         f"{COMMIT}echo 'ref: refs/yaoki/runs/x' > $G/HEAD",
         off=HELD,
         lands=None,
-        apart=True,
     ),
     Attack(
         "own-head-is-tree",
@@ -144,7 +137,6 @@ ATTACKS = (
         f"{COMMIT}git rev-parse HEAD^{{tree}} > $G/HEAD",
         off=HELD,
         lands=None,
-        apart=True,
     ),
     Attack(
         "own-index-skips",
@@ -214,7 +206,6 @@ ATTACKS = (
         "git checkout -q --orphan x 2>/dev/null; git $WHO commit -qm orphan; "
         "git update-ref -d HEAD; git reflog expire --expire=now --all; git gc -q --prune=now",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-false-object",
@@ -223,7 +214,7 @@ ATTACKS = (
         "import sys, zlib; open(sys.argv[1], \"wb\").write(zlib.compress(b\"blob 5\\0evil\\n\"))' "
         f"$O/${{blob:0:2}}/${{blob:2}}\n{COMMIT}",
         "test \"$(git -C $REPO cat-file -p main:README)\" != hello",
-        off=HELD,
+        off=Detected("question", "."),
     ),
     Attack(
         "own-shallow-promisor",
@@ -260,7 +251,6 @@ ATTACKS = (
         "rm -f .git; mv .git x; git init -q y; mv y/.git .git; mkdir .git; "
         'git --git-dir=.git config core.fsmonitor "touch $MARK"; rm -rf x y',
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-gitlink",
@@ -268,7 +258,6 @@ ATTACKS = (
         "rm -f .git; ln -sfn $REPO/.git .git",
         "git -C $REPO log -1 --format=%s main | grep -q $NAME",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-config-pipe",
@@ -276,7 +265,6 @@ ATTACKS = (
         f"{COMMIT}rm -f $G/config $G/packed-refs $G/shallow; mkfifo $G/config $G/shallow; "
         "ln -s /dev/zero $G/packed-refs",
         off=HELD,
-        apart=True,
     ),
     Attack(
         "own-alternates",
@@ -287,7 +275,7 @@ ATTACKS = (
         "$(git -C $PERSON/other rev-parse HEAD)",
         before="git init -q $PERSON/other; cd $PERSON/other; git -c user.name=p -c user.email=p@p "
         "commit -q --allow-empty -m private",
-        off=HELD,
+        off=Detected("question", "alternates"),
         apart=True,
     ),
     Attack(
