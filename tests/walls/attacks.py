@@ -34,6 +34,7 @@ O=$(git rev-parse --path-format=absolute --git-path objects 2>/dev/null)
 HONEST = "\ncd {worktree}; rm -rf {name}.txt; echo good > {name}.txt\n"
 # 3000 folders in each other, by a program that does not say the whole path each time.
 DEEP = "\"$PY\" -c 'import os\nfor _ in range(3000): os.mkdir(\"d\"); os.chdir(\"d\")'"
+RUN_BRANCH = re.compile("yaoki/[0-9a-z]+")
 OURS = (".yaoki", ".git/worktrees", ".git/objects", ".git/refs/heads/yaoki", ".git/refs/yaoki")
 ALSO_OURS = (".git/logs/refs/heads/yaoki", ".git/packed-refs", ".git/index")
 
@@ -117,7 +118,7 @@ class Arena:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.home, self.marks = place.folder / "person", place.folder / "marks"
+        self.home, self.marks = place.folder / "p", place.folder / "marks"
         self.marks.mkdir()
         path = f"{self.home}/bin:{os.environ['PATH']}"
         place.env |= {"HOME": str(self.home), "PATH": path, "PLANTED_TOKEN": TOKEN}
@@ -225,11 +226,14 @@ class Arena:
 
     def belongings(self) -> dict[str, str]:
         """Every file of the person's: home, checkout, git folder, but for what is yaoki's there."""
-        held = dict(_files(self.home, ()))
+        held = self.home_files()
         held |= {f"repo/{n}": text for n, text in _files(self.place.repo, (*OURS, *ALSO_OURS))}
         rows = self.place.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
         held["refs"] = "\n".join(row for row in rows if "yaoki/" not in row)
         return held
+
+    def home_files(self) -> dict[str, str]:
+        return dict(_files(self.home, ()))
 
     def processes(self) -> list[str]:
         """Whoever works with our folders, by words, folder or variables."""
@@ -284,8 +288,12 @@ class Aftermath:
         nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
         env = {"PATH": os.environ["PATH"], "HOME": str(at), **nothing}
         url = f"file://{self.arena.place.repo}"
-        branch = str(self.arena.place.status()["run_branch"])
-        words = ("clone", "-q", "--single-branch", "-b", branch, url, str(at))
+        asked = ("for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/heads/yaoki")
+        held = f"--git-dir={self.arena.place.repo / '.git'}"
+        found = subprocess.run(("git", held, *asked), env=env, capture_output=True, text=True)
+        names = [name.removeprefix("refs/heads/") for name in found.stdout.split()]
+        runs = [name for name in names if RUN_BRANCH.fullmatch(name)] or ["none"]
+        words = ("clone", "-q", "--single-branch", "-b", runs[0], url, str(at))
         done = subprocess.run(("git", *words), env=env, capture_output=True, text=True, check=False)
         if done.returncode:
             # Without the sandbox an agent can make a repository that nobody clones any more.

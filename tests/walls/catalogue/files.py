@@ -164,10 +164,10 @@ ATTACKS = (
     Attack(
         "file-nested-repository",
         "leaves a repository in its worktree, with settings that start programs",
-        'git init -q inner; cd inner; git config core.fsmonitor "touch $MARK; false"; '
+        'git init -q inner; cd inner; '
         "mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch %s\\n' $MARK > .git/hooks/pre-commit; "
         "chmod +x .git/hooks/pre-commit; echo x > x; git $WHO commit -qnm inner --allow-empty; "
-        "cd ..; git add inner",
+        'git config core.fsmonitor "touch $MARK; false"; cd ..; git add inner',
         off=HELD,
         lands=None,
     ),

@@ -26,6 +26,7 @@ END
 setsid "$PY" $FOLDER/server-$NAME.py "{at}" $MARKS/$NAME $FOLDER/ready-$NAME >/dev/null 2>&1 &
 echo $! > $FOLDER/helper-$NAME
 for i in $(seq 100); do test -e $FOLDER/ready-$NAME && break; sleep 0.05; done
+test -e $FOLDER/ready-$NAME
 """
 CONNECT = """\
 "$PY" -c 'import socket, sys
