@@ -193,6 +193,7 @@ class Ground:
             writable=tuple(_at_home(place) for place in asked.writable),
             network=asked.network,
             hidden=self._control_plane,
+            reached=tuple(_at_home(place) for place in asked.readable),
         )
         return Walls(
             asked,

@@ -21,6 +21,7 @@ from yaoki.errors import NotNow, YaokiError
 from yaoki.store import archive, retention
 from yaoki.store.archive import BUNDLE, ENDING, JOURNAL, ROWS, Manifest
 from yaoki.store.sqlite import sync
+from yaoki.system import remove_tree
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -229,7 +230,7 @@ class Pruning:
         """Logs and refs go, the archive holds them; the index says that all of it is done."""
         logs = self._logs(manifest.run)
         if logs.is_dir():
-            shutil.rmtree(logs)
+            remove_tree(logs)
         kept = tuple(self._git.drop(manifest.run, manifest.refs))
         self._git.forget_worktrees(manifest.run)
         line = {"event": retention.RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}

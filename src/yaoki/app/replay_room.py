@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from yaoki.core.baseline import KNOWN, weigh
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.errors import GitFailed
 from yaoki.ports import Processes
+from yaoki.system import remove_tree
 from yaoki.workspace.git import environment, invoke
 
 LEASE = timedelta(seconds=60)
@@ -114,7 +114,7 @@ class Room:
         for name in self._untracked() - self.kept:
             path = self.place / name
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
+                remove_tree(path)
             else:
                 path.unlink(missing_ok=True)
 

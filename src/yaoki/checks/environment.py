@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from yaoki.checks.runner import Runner
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.redact import mask
 from yaoki.ports import RoomPlaces
-from yaoki.system import plain_bytes
+from yaoki.system import plain_bytes, walk_folders
 
 REPORT_BYTES_MAX = 64 << 20
 # Code under test must not be able to tell a check from a person's terminal by its name.
@@ -38,7 +37,7 @@ def old_copy(worktree: Path, report: Path, began: datetime) -> str:
     A suite may write a report that the next command copies; one that was there before is none.
     """
     content = plain_bytes(report, REPORT_BYTES_MAX)
-    for folder, folders, files in os.walk(worktree) if content else ():
+    for folder, folders, files in walk_folders(worktree) if content else ():
         folders[:] = [name for name in folders if name != ".git"]
         for path in (Path(folder) / name for name in files):
             facts = path.lstat()

@@ -20,7 +20,11 @@ NAME = PATTERN = "gamed"
 ITEMS_MAX = 50
 # Attributes of these decide how tests end.
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
-LEAVING = frozenset({"os._exit", "sys.exit", "exit", "quit", "SystemExit"})
+# These end or replace whoever imports them, whatever comes after.
+AT_ONCE = frozenset(
+    {"os._exit", "os.abort", *(f"os.exec{how}" for how in "l le lp lpe v ve vp vpe".split())}
+)
+LEAVING = frozenset({*AT_ONCE, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
 _SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
@@ -134,7 +138,7 @@ def _leaves(call: ast.Call, tree: ast.Module) -> bool:
 
 def _calls_exit(node: ast.AST) -> bool:
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-    return any(_dotted(name) == "os._exit" for name in names)
+    return any(_dotted(name) in AT_ONCE for name in names)
 
 
 def _asks_who_runs(test: ast.expr) -> bool:
@@ -157,12 +161,12 @@ def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
         raised = node.exc if isinstance(node, ast.Raise) else None
         call = called or raised
         name = _dotted(call.func) if isinstance(call, ast.Call) else _dotted(call)
-        if name in LEAVING and (node is not body[-1] or name == "os._exit"):
+        if name in LEAVING and (node is not body[-1] or name in AT_ONCE):
             yield node, "exits while it is imported"
 
 
 def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """`os._exit` under a condition or in a loop that runs at import; a program's start may."""
+    """The same under a condition or in a loop that runs at import; a program's start may."""
     for node in body:
         compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
         start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)

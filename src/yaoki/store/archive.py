@@ -18,6 +18,7 @@ from typing import IO, Any
 from yaoki.errors import StoreError
 from yaoki.store.rows import dumps
 from yaoki.store.sqlite import sync
+from yaoki.system import paths_below
 
 MANIFEST, JOURNAL, ROWS, BUNDLE = "manifest.json", "journal.jsonl", "rows.jsonl", "refs.bundle"
 LOGS = "logs"
@@ -60,7 +61,7 @@ def write_lines(path: Path, documents: Iterable[Mapping[str, Any]]) -> int:
 def files_below(folder: Path, name: str = "") -> dict[str, int]:
     """Plain files with their sizes, by the name they get in the archive."""
     prefix = f"{name}/" if name else ""
-    found = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    found = sorted(p for p in paths_below(folder) if p.is_file() and not p.is_symlink())
     return {f"{prefix}{p.relative_to(folder).as_posix()}": p.stat().st_size for p in found}
 
 
@@ -72,8 +73,9 @@ def pack(target: Path, parts: Path, logs: Path, manifest: Manifest) -> None:
         for name in (JOURNAL, ROWS, BUNDLE):
             if (parts / name).exists():
                 archive.add(parts / name, name)
-        if logs.is_dir():
-            archive.add(logs, LOGS)
+        for path in (logs, *sorted(paths_below(logs))) if logs.is_dir() else ():
+            inside = path.relative_to(logs).as_posix()
+            archive.add(path, f"{LOGS}/{inside}".removesuffix("/."), recursive=False)
     sync(target)
 
 

@@ -35,7 +35,7 @@ from yaoki.system.processes import ShimProcesses
 from yaoki.system.ranges import PortFiles
 from yaoki.system.sandbox import Sandbox, SandboxedProcesses
 from yaoki.system.sweep import MARK
-from yaoki.system.trees import Entry, remove_tree, walk
+from yaoki.system.trees import Entry, paths_below, remove_tree, walk, walk_folders
 
 __all__ = [
     "MARK",
@@ -65,6 +65,7 @@ __all__ = [
     "make_private",
     "memory_free",
     "node",
+    "paths_below",
     "pip_install",
     "plain_bytes",
     "plain_file",
@@ -73,6 +74,7 @@ __all__ = [
     "run",
     "state_home",
     "walk",
+    "walk_folders",
     "write_atomically",
     "write_out",
 ]

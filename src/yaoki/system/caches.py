@@ -7,6 +7,8 @@ what the registry had sent.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -52,7 +54,13 @@ def private_caches(
 
 
 def _link_cargo(users: Path, own: Path) -> None:
+    """What an earlier attempt left there may be anything: through a link we would write elsewhere,
+    and what is no folder can be replaced.
+    """
+    if own.is_symlink() or (own.exists() and not own.is_dir()):
+        own.unlink()
     own.mkdir(exist_ok=True)
+    own.chmod(stat.S_IRWXU)
     for name in CARGO_FILES:
-        if (users / name).is_file() and not (own / name).is_symlink():
+        if (users / name).is_file() and not os.path.lexists(own / name):
             (own / name).symlink_to(users / name)

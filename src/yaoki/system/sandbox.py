@@ -45,6 +45,8 @@ WALLS = (
 FIRMER = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
 # The machine's own switches below /proc: root writes them without any capability.
 SWITCHES = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
+# Every socket with a path, of this network.
+SOCKETS, SOCKETS_MAX = Path("/proc/net/unix"), 500
 OPENED = b"SWITCH-OPENED"
 # Opened and not written: they belong to the whole machine.
 PROBED = f"""\
@@ -72,7 +74,8 @@ class Sandbox:
     `worktrees` holds one folder for each task.  `shown` are read whatever is hidden around them,
     and stay as they are whatever is writable around them: the repository and its git folder.
     `hidden` are empty inside, but for what the command itself works with: the store, keys, proof
-    rooms and the worktrees of others.
+    rooms and the worktrees of others.  Sockets that stand in a folder are closed: whoever answers
+    there is outside.  Those below `reached` and in writable folders are not.
     """
 
     worktrees: Path
@@ -81,6 +84,7 @@ class Sandbox:
     network: bool = True
     program: str = ""
     hidden: tuple[Path, ...] = ()
+    reached: tuple[Path, ...] = ()
 
     def check(self) -> None:
         """`Fault` unless it can be made and holds; asked before any agent is called."""
@@ -110,7 +114,11 @@ class Sandbox:
         held += [caches] if caches != IN_MEMORY else []
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
-        binds = _binds([*self._seen(launch), *told], _present(held), _present(self.hidden))
+        seen, written, hidden = [*self._seen(launch), *told], _present(held), _present(self.hidden)
+        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
+        # Where nothing is seen there is nothing to be closed.
+        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
+        binds = _binds(seen, written, [*hidden, *closed])
         # With its shim: nobody else would know what to wait for.
         inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
         argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
@@ -275,6 +283,20 @@ def _binds(seen: Sequence[Path], written: Sequence[Path], hidden: Sequence[Path]
     yield from (word for place in empty for word in ("--remount-ro", place))
 
 
+def _sockets() -> list[Path]:
+    """Where programs listen on this machine.  A folder that can only be read holds nobody off: a
+    container's engine or a keeper of keys would do outside what it is asked inside.
+    """
+    try:
+        rows = SOCKETS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    named = (row.split(maxsplit=7)[7:] for row in rows)
+    found = dict.fromkeys(word for words in named for word in words if word.startswith("/"))
+    # To whom it is closed outside, it is closed inside as well.
+    return [Path(word).resolve() for word in found if os.access(word, os.W_OK)][:SOCKETS_MAX]
+
+
 def _laid(laid: Mapping[Path, Path], written: Sequence[Path]) -> Iterator[str]:
     """On top of all binds; who stands below another goes later."""
     for place in sorted(laid, key=lambda held: len(held.parts)):
@@ -289,4 +311,8 @@ def _present(places: Iterable[Path]) -> list[Path]:
 
 
 def _is_hidden(place: Path) -> bool:
-    return any(place.is_relative_to(shared) for shared in SHARED)
+    return _is_below(place, SHARED)
+
+
+def _is_below(place: Path, tops: Iterable[Path]) -> bool:
+    return any(place.is_relative_to(top) for top in tops)

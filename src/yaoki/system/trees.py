@@ -58,6 +58,28 @@ def _too_deep(path: str, depth_max: int) -> bool:
     return path.count("/") >= depth_max or len(os.fsencode(path)) > PATH_BYTES_MAX
 
 
+def walk_folders(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, which goes down by calling itself up to Python 3.11: each folder with the
+    names of folders and files in it.  Whoever asks may drop folders.
+    """
+    pending = [os.fspath(top)]
+    while pending:
+        place = pending.pop()
+        found: list[tuple[str, bool]] = []
+        with suppress(OSError), os.scandir(place) as held:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in held]
+        folders = [name for name, folder in found if folder]
+        yield place, folders, [name for name, folder in found if not folder]
+        inner = (f"{place}/{name}" for name in reversed(folders))
+        pending += [path for path in inner if len(os.fsencode(path)) <= PATH_BYTES_MAX]
+
+
+def paths_below(top: Path) -> Iterator[Path]:
+    """Every file and folder."""
+    for place, folders, files in walk_folders(top):
+        yield from (Path(place, name) for name in (*folders, *files))
+
+
 def remove_tree(top: Path) -> None:
     """Remove a folder with all that is in it; what cannot be removed stays, and nothing is said."""
     try:

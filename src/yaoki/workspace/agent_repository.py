@@ -21,7 +21,7 @@ from pathlib import Path
 from yaoki.core.model import task_branch
 from yaoki.errors import Fault, WorkspaceError
 from yaoki.ports import LENT, Lent
-from yaoki.system import Sandbox, make_private, plain_bytes
+from yaoki.system import Sandbox, make_private, plain_bytes, walk_folders
 from yaoki.workspace.agent_hooks import REFUSED, write_hooks
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Refs, part
@@ -39,9 +39,21 @@ UNPACK_MAX = 100
 # What an agent may see of the user's refs; those of other tasks are nobody's business.
 SHOWN_REFS = ("refs/heads/", "refs/tags/", "refs/remotes/")
 OURS = "refs/heads/yaoki/"
-PACK = (
-    "git cat-file --batch-all-objects --batch-check='%(objectname)' | git pack-objects -q --stdout"
-)
+# A few bytes can stand for very many: what would take more than this unpacked is not taken.
+OBJECT_BYTES_MAX, OBJECTS_BYTES_MAX = 512 << 20, 2 << 30
+FILES_MAX = 200_000
+REFS_MAX = 2_000
+PACK = f"""\
+names=$(git cat-file --batch-all-objects --batch-check='%(objectname) %(objectsize)' | {{
+    sum=0
+    while read -r name size; do
+        sum=$((sum + size))
+        [ $size -le {OBJECT_BYTES_MAX} ] && [ $sum -le {OBJECTS_BYTES_MAX} ] || exit 1
+        echo $name
+    done
+}}) || {{ echo "they are too large, or no objects" >&2; exit 1; }}
+printf '%s\\n' "$names" | git pack-objects -q --stdout
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +205,21 @@ class AgentRepositories:
 
     def _bring(self, own: Path) -> None:
         assert self._sandbox, "a repository was lent, and there is no sandbox to look into it"
+        if strange := _strange(own / "objects"):
+            raise Fault(strange, transient=False)
+        plain = self._plain(own)
         env = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": "/nonexistent",
             "LC_ALL": "C",
-            "GIT_DIR": str(own),
+            "GIT_DIR": str(plain),
+            "GIT_OBJECT_DIRECTORY": str(own / "objects"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_NO_LAZY_FETCH": "1",
         }
-        packed = self._sandbox.ask(("sh", "-c", PACK), env=env, seen=(own,), timeout=PACKING)
+        seen = (plain, own / "objects")
+        packed = self._sandbox.ask(("sh", "-c", PACK), env=env, seen=seen, timeout=PACKING)
         count = int.from_bytes(packed.out[8:12], "big")
         if packed.code != 0 or packed.out[:4] != b"PACK":
             said = packed.err.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
@@ -210,6 +227,20 @@ class AgentRepositories:
         many = count >= UNPACK_MAX
         words = ("index-pack", "--stdin", "--strict") if many else ("unpack-objects", "--strict")
         self._git.run(*words, *(() if many else ("-q",)), given=packed.out)
+
+    def _plain(self, own: Path) -> Path:
+        """A git folder of ours for the agent's objects: its own settings and refs could keep git
+        waiting at a pipe, or reading for ever.
+        """
+        made = own.with_name("plain")
+        delete(made)
+        for name in ("objects", "refs"):
+            (made / name).mkdir(parents=True)
+        (made / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+        form = [f"\t{n} = {_quoted(v)}" for n, v in self._extensions if n == "objectformat"]
+        lines = ("[core]", "\trepositoryformatversion = 1", "\tbare = true", "[extensions]", *form)
+        (made / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return made
 
     def forget(self, task_id: str) -> None:
         """Its commits are ours by now; caches and conversation stay for the next attempt."""
@@ -245,10 +276,39 @@ def _has_objects(objects: Path) -> bool:
     return loose or any((objects / "pack").glob("*.pack"))
 
 
+def _strange(objects: Path) -> str:
+    """What git must not meet there, in words: a pipe, a device, a way to other objects."""
+    alternates = objects / "info" / "alternates"
+    if not alternates.is_symlink() and alternates.is_file() and alternates.stat().st_size:
+        return "its objects lead to others"
+    for n, (entry, folder) in enumerate(_entries(objects)):
+        if n > FILES_MAX:
+            return f"there are more than {FILES_MAX} files"
+        if not folder and not entry.is_file(follow_symlinks=False):
+            return f"{entry.name} is no plain file"
+    return ""
+
+
+def _entries(top: Path) -> Iterator[tuple[os.DirEntry[str], bool]]:
+    """All below, without recursion: an agent makes folders as deep as it likes."""
+    todo = [str(top)]
+    while todo:
+        with os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                folder = entry.is_dir(follow_symlinks=False)
+                todo += [entry.path] * folder
+                yield entry, folder
+
+
 def _refs_of(own: Path) -> Iterator[tuple[str, str]]:
     """Refs that the agent made or moved; those that were lent stand in the packed file as well."""
-    for folder, folders, names in os.walk(own / "refs"):
+    looked = 0
+    # A link would lead through the whole machine.
+    for folder, folders, names in walk_folders(own / "refs") if not (own / "refs").is_symlink() else ():
         del folders[LEFT_MAX:]
+        looked += 1 + len(names)
+        if looked > REFS_MAX:
+            return
         for name in names[:LEFT_MAX]:
             file = Path(folder) / name
             text = (plain_bytes(file, 100) or b"").decode("ascii", "replace").strip()
@@ -263,6 +323,10 @@ def _head(own: Path, named: dict[str, str]) -> str:
     ref = said.removeprefix("ref: ")
     if ref in named:
         return named[ref]
+    if ref.startswith("refs/heads/") and ".." not in ref:
+        alone = (plain_bytes(own / ref, 100) or b"").decode("ascii", "replace").strip()
+        if FULL.fullmatch(alone):
+            return alone
     packed: Iterable[bytes] = (plain_bytes(own / "packed-refs", FILE_BYTES_MAX) or b"").splitlines()
     rows = (row.decode("utf-8", "replace").split(" ", 1) for row in packed)
     return next((r[0] for r in rows if len(r) == 2 and r[1] == ref and FULL.fullmatch(r[0])), "")

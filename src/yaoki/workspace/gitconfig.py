@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from yaoki.errors import GitFailed
+from yaoki.system import walk_folders
 from yaoki.workspace.git import Git
 
 KNOWN_MAX = 128
@@ -173,7 +174,7 @@ def _direct(folder: Path) -> list[Path]:
 
 def _below(folder: Path) -> Iterator[Path]:
     """The hooks themselves before what they may call."""
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in walk_folders(folder):
         folders.sort()
         yield from (file for name in sorted(files) if is_there(file := Path(place, name)))
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+from yaoki.system import walk_folders
 from yaoki.workspace.git import Git
 from yaoki.workspace.gitconfig import at_once, content
 
@@ -29,7 +30,7 @@ def replaced(git: Git) -> dict[Path, bytes]:
 
 
 def _loose(common: Path) -> Iterator[tuple[bytes, bytes]]:
-    for place, folders, files in os.walk(common / REPLACE):
+    for place, folders, files in walk_folders(common / REPLACE):
         folders.sort()
         for file in (Path(place, name) for name in sorted(files)):
             yield os.fsencode(file.relative_to(common)), content(file).strip()

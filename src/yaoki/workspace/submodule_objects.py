@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from yaoki.system import plain_bytes
+from yaoki.system import paths_below, plain_bytes
 from yaoki.workspace.git import Git
 
 REFS_MAX = 2_000
@@ -81,7 +81,7 @@ def git_folder(folder: Path) -> Path | None:
 
 def _remote_commits(place: Path) -> Iterator[str]:
     """Commits that refs of remotes name, loose ones first."""
-    names = sorted((place / "refs" / "remotes").rglob("*"))[:REFS_MAX]
+    names = sorted(paths_below(place / "refs" / "remotes"))[:REFS_MAX]
     texts = [plain_bytes(name, 100) or b"" for name in names]
     packed = plain_bytes(place / "packed-refs", FILE_BYTES_MAX) or b""
     texts += [row.split()[0] for row in packed.splitlines() if b" refs/remotes/" in row]

@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
+from yaoki.system import walk_folders
 from yaoki.workspace.git import Git, Site
 from yaoki.workspace.repository import Repository
 
@@ -57,7 +58,7 @@ def _read(common: Path) -> dict[str, str]:
 
 
 def _loose(common: Path) -> Iterator[tuple[str, str]]:
-    for folder, _, names in os.walk(common / "refs"):
+    for folder, _, names in walk_folders(common / "refs"):
         for name in names:
             file = Path(folder) / name
             if not name.endswith(".lock") and (held := _text(file, LOOSE_BYTES_MAX).strip()):

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from yaoki.errors import WorkspaceError
-from yaoki.system import remove_tree, walk
+from yaoki.system import paths_below, remove_tree, walk
 from yaoki.workspace.git import Site
 from yaoki.workspace.refs import task_ref
 
@@ -42,7 +42,7 @@ class Worktree:
 
     def seal(self) -> bytes:
         """Changes with whatever git holds about it: marks in the index, settings of its own."""
-        entries = sorted(self.admin.rglob("*")) if self.admin else []
+        entries = sorted(paths_below(self.admin)) if self.admin else []
         return sha256(b"".join(b"%b\0%b\0" % (os.fsencode(e), _held(e)) for e in entries)).digest()
 
     def finish(self) -> None:

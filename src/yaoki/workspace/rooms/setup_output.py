@@ -14,7 +14,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from yaoki.system import write_atomically
+from yaoki.system import walk_folders, write_atomically
 from yaoki.workspace.worktree import delete
 
 MANIFEST, PRISTINE = "manifest.json", "pristine"
@@ -98,14 +98,14 @@ class SetupOutput:
 
 def _walk(top: Path) -> Iterator[str]:
     """Every path below, folders as well; of `.git` only the repositories of submodules."""
-    for folder, folders, files in os.walk(top):
+    for folder, folders, files in walk_folders(top):
         inside = os.path.relpath(folder, top)
         if inside == ".":
             folders[:] = [name for name in folders if name != ".git"]
             files = [name for name in files if name != ".git"]
         prefix = "" if inside == "." else f"{inside}/"
         yield from (f"{prefix}{name}" for name in (*folders, *files))
-    for folder, folders, files in os.walk(top / ".git" / "modules"):
+    for folder, folders, files in walk_folders(top / ".git" / "modules"):
         inside = os.path.relpath(folder, top)
         yield from (f"{inside}/{name}" for name in (*folders, *files))
 

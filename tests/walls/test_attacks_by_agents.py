@@ -1,0 +1,55 @@
+"""The catalogue of attacks by agents: with the sandbox none does harm; without it each is held,
+told to a person, or listed as open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+from tests.acceptance.test_sandbox import needs_bubblewrap
+from tests.walls.attacks import Aftermath, Arena, Attack
+from tests.walls.catalogue import CATALOGUES
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "0.1", "0.2")]
+Batch = tuple[str, Sequence[Attack], Callable[[Any], None]]
+WITH: list[Batch] = [(n, a, c.furnish) for c in CATALOGUES.values() for n, a in c.batches()]
+WITHOUT: list[Batch] = [
+    (n, a, c.furnish) for c in CATALOGUES.values() for n, a in c.batches_without()
+]
+
+
+def carried(place: Place, mode: str, batch: Batch) -> Aftermath:
+    arena = Arena(place)
+    batch[2](arena)
+    arena.settings(mode)
+    return arena.carry(batch[1])
+
+
+@pytest.mark.spec("14.3", "16.13")
+@pytest.mark.parametrize("batch", WITH, ids=lambda batch: batch[0])
+def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> None:
+    needs_bubblewrap()
+
+    after = carried(place, "on", batch)
+
+    assert after.faults() == []
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
+def test_without_it_each_is_held_or_told_or_known_to_be_open(place: Place, batch: Batch) -> None:
+    after = carried(place, "off", batch)
+
+    assert [fault for attack in batch[1] for fault in after.without(attack)] == []
+    assert after.arena.processes() == []
+
+
+def test_every_attack_has_a_name_of_its_own() -> None:
+    names = [attack.name for held in CATALOGUES.values() for attack in held.attacks]
+
+    assert len(names) == len(set(names))
+    assert len(names) >= 80
