@@ -22,6 +22,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   └── GitFailed            one git command failed; transient or not
 │       ├── BranchStrayed    somebody else moved, deleted or checked out the run branch
 │       ├── RemoteAway       the remote does not answer, or lacks what is on its way there
+│       ├── RemoteRefuses    the remote answers, and takes no push
 │       └── DiskFull         git found no room for what it writes
 ├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
@@ -195,6 +196,10 @@ class RemoteAway(GitFailed):
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, transient=True, hint=hint)
+
+
+class RemoteRefuses(GitFailed):
+    """The remote answers and takes no push of ours: one cause for all tasks of a run."""
 
 
 class DiskFull(GitFailed):

@@ -22,6 +22,7 @@ IDS = [file.relative_to(SOURCE).as_posix() for file in FILES]
 CORE_MAY_IMPORT = (
     "__future__",
     "bisect",
+    "base64",
     "collections",
     "dataclasses",
     "datetime",

@@ -108,6 +108,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "replayed",
             "lost",
             "skipped",
+            "how",
         ),
     ),
     "LINE_NOT_REPLAYED": (
@@ -145,7 +146,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         (),
     ),
     "RUN_PAUSED": ("Nothing new is begun until a person says go.", ("why", "set")),
-    "RUN_RESUMED": ("A person said go.", ("was", "words", "set")),
+    "RUN_RESUMED": ("A person said go.", ("was", "words", "set", "how")),
     "RUN_REOPENED": ("A run that was summed up goes on.", ("set",)),
     "RUN_MERGED": (
         "`yaoki merge` moved a branch to the run's work.",

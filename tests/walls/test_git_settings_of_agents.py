@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.acceptance.place import WHO, Place, a_plan
+from tests.acceptance.place import SETTINGS, WHO, Place, a_plan, holds
+from yaoki.workspace.guards import HELPER, MATTERS
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.4")]
 ALLOW = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
@@ -47,3 +50,84 @@ def test_a_submodule_that_calls_itself_a_partial_clone_starts_nothing(place: Pla
     assert not mark.exists(), "a program that the agent named ran outside"
     assert done.code in (0, 4), done.out + done.err
     assert place.git("fsck", "--connectivity-only") == ""
+
+
+# From git's own documentation: keys whose value is a program, names one, or leads git elsewhere.
+STARTING = re.findall(
+    r"\S+",
+    """
+core.pager core.editor core.sshCommand core.askPass core.fsmonitor core.hooksPath core.gitProxy
+core.alternateRefsCommand core.worktree core.attributesFile core.excludesFile pager.log
+diff.external diff.x.command diff.x.textconv diff.tool diff.guitool difftool.x.cmd
+difftool.x.path merge.x.driver merge.tool merge.guitool mergetool.x.cmd mergetool.x.path
+filter.x.clean filter.x.smudge filter.x.process gpg.program gpg.x.program
+gpg.ssh.defaultKeyCommand sequence.editor credential.helper credential.x.helper alias.x
+browser.x.cmd browser.x.path man.x.cmd man.viewer help.browser help.autocorrect web.browser
+instaweb.httpd instaweb.browser imap.tunnel imap.host sendemail.smtpServer sendemail.sendmailCmd
+sendemail.toCmd sendemail.aliasesFile uploadpack.packObjectsHook receive.procReceiveRefs
+gc.recentObjectsHook remote.x.uploadpack remote.x.receivepack remote.x.vcs remote.x.proxy
+remote.x.promisor protocol.ext.allow protocol.allow submodule.x.update url.x.insteadOf
+url.x.pushInsteadOf include.path includeIf.x.path trailer.x.command trailer.x.cmd
+interactive.diffFilter init.templateDir extensions.partialClone extensions.refStorage
+tar.x.command guitool.x.cmd branch.x.mergeOptions rebase.instructionFormat pull.twohead
+ssh.variant http.proxy http.sslVerify fsmonitor.socketDir trace2.eventTarget
+lfs.customtransfer.x.path svn.authorsProg hook.x.command safe.directory attr.tree
+transfer.bundleURI bundle.x.uri
+""",
+)
+# What people, editors and tools set while a run goes on.
+HARMLESS = re.findall(
+    r"\S+",
+    """
+user.name user.email user.signingKey branch.main.remote branch.main.merge branch.main.rebase
+branch.x.vscode-merge-base branch.x.description branch.x.gk-last-accessed remote.origin.url
+remote.origin.fetch remote.origin.gh-resolved pull.rebase push.default push.autoSetupRemote
+fetch.prune color.ui advice.detachedHead rerere.enabled merge.conflictStyle diff.algorithm
+gc.auto maintenance.auto commit.gpgSign log.date status.short index.version feature.manyFiles
+core.abbrev core.untrackedCache submodule.x.url submodule.x.active rebase.autoStash gitlens.x
+""",
+)
+
+
+@pytest.mark.parametrize("key", STARTING)
+def test_a_setting_that_starts_a_program_or_leads_elsewhere_matters(key: str) -> None:
+    assert MATTERS.fullmatch(key.lower().encode())
+
+
+@pytest.mark.parametrize("key", HARMLESS)
+def test_what_people_set_meanwhile_does_not(key: str) -> None:
+    assert not MATTERS.fullmatch(key.lower().encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["remote.o.url\next::sh -c x", "remote.o.pushurl\nevil::x", "submodule.m.url\nfoo::bar"],
+)
+def test_an_address_that_names_a_program_matters(entry: str) -> None:
+    assert HELPER.fullmatch(entry.encode())
+
+
+@pytest.mark.parametrize(
+    "entry", ["remote.o.url\nhttps://a/b", "remote.o.url\ngit@a:b", "remote.o.url\n/a::b"]
+)
+def test_an_ordinary_address_does_not(entry: str) -> None:
+    assert not HELPER.fullmatch(entry.encode())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("imap.tunnel", "touch MARK"), ("help.autocorrect", "immediate"), ("merge.tool", "../x")],
+)
+def test_a_program_in_the_settings_is_asked_about_and_nothing_lands(
+    place: Place, key: str, value: str
+) -> None:
+    acts = [{"run": ["git", "config", key, value]}, {"write": {"a.txt": "good\n"}}]
+    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})
+    # Outside the sandbox, where an agent can write them.
+    place.settings(SETTINGS + '\n[sandbox]\nmode = "off"\n')
+    done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert place.git("rev-parse", "main") == place.git(
+        "rev-parse", f"yaoki/{place.status()['run']}"
+    )

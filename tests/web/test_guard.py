@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from tests.acceptance.place import Place, a_plan, holds
+from tests.acceptance.place import WHO, Place, a_plan, holds
 from tests.web.conftest import SECRET
 from tests.web.served import Client, Served, serving
 
@@ -249,6 +249,9 @@ def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Serve
 
 
 def test_secrets_are_masked_in_every_answer(place: Place) -> None:
+    # What the base holds may land; else the task would be sent back.
+    (place.repo / "README").write_text(f"{SECRET}\n")
+    place.git(*WHO, "commit", "-qam", "known")
     acts = [
         {"run": ["sh", "-c", f"echo {SECRET}; echo {SECRET} >&2"]},
         {"write": {"a.txt": f"{SECRET}\n"}},

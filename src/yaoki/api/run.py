@@ -138,11 +138,11 @@ class Run:
             known = ", ".join(one.value for one in Choice)
             raise NotNow(f"{choice!r} is no answer", hint=f"answer one of: {known}")
         task_id = self._app.naming.task(task, self.id)
-        asking.answer(self._app, task_id, Choice(choice), words, check)
+        asking.answer(self._app, task_id, Choice(choice), words, check, how="python")
 
     def go(self, words: str = "") -> None:
         """Let a paused run go on."""
-        asking.go(self._app, self._now(), words)
+        asking.go(self._app, self._now(), words, how="python")
 
     def cancel(self, task: str = "") -> None:
         """End it, or one of its tasks; what landed stays landed."""

@@ -24,12 +24,14 @@ POLL = timedelta(milliseconds=100)
 Document = dict[str, Any]
 
 
-def answer(app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
+def answer(
+    app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "", *, how: str
+) -> Task:
     """Answer an escalation; what an aborted task left in the way is removed, its work kept.
 
     A worktree with files that are too large to be kept stays until the run goes on.
     """
-    task = app.control.answer(task_id, choice, words, check)
+    task = app.control.answer(task_id, choice, words, check, how)
     if choice is Choice.ABORT and not app.workspace.too_large(task):
         app.control.sweep(app.store.run(task.run_id))
     return task
@@ -41,8 +43,8 @@ def answered(app: App, task: Task, choice: Choice) -> Document:
     return {"schema": SCHEMA, **told, "next": view.next}
 
 
-def go(app: App, run: Run, words: str = "", accept: str = "") -> None:
-    app.control.go(run, words, accept)
+def go(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
+    app.control.go(run, words, accept, how)
 
 
 def run_answered(app: App, run: Run) -> Document:
@@ -51,9 +53,9 @@ def run_answered(app: App, run: Run) -> Document:
     return {"schema": SCHEMA, **told, "next": view.next}
 
 
-def undo(app: App, task_id: TaskId, *, cascade: bool = False) -> Task:
+def undo(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
     """Take landed work back; said plainly when later work stands in the way."""
-    undone = app.control.undo(task_id, cascade=cascade)
+    undone = app.control.undo(task_id, cascade=cascade, how=how)
     if undone.state is State.DONE and not undone.undo_wanted:
         why = _refusal(app, undone)
         raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
@@ -66,12 +68,12 @@ def _refusal(app: App, task: Task) -> str:
     return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
 
 
-def retry_done(app: App, task_id: TaskId, words: str) -> Task:
+def retry_done(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
     """Take a landed task back and let it try again."""
-    undone = undo(app, task_id)
+    undone = undo(app, task_id, how=how)
     if undone.undo_wanted:
         return undone
-    return answer(app, task_id, Choice.RETRY, words)
+    return answer(app, task_id, Choice.RETRY, words, how=how)
 
 
 def undone(task: Task) -> Document:
@@ -81,9 +83,11 @@ def undone(task: Task) -> Document:
     return {"schema": SCHEMA, **told, "next": next_}
 
 
-def cancel(app: App, run: Run, task_id: str = "", *, within: timedelta) -> list[TaskId]:
+def cancel(
+    app: App, run: Run, task_id: str = "", *, within: timedelta, how: str = ""
+) -> list[TaskId]:
     """End a run, or one task of it; returns who is still being ended after that time."""
-    at_work = _wish(app, run, task_id)
+    at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
     if at_work:
         app.end_cancelled(run)
     left = _ended(app, at_work, within)
@@ -104,13 +108,13 @@ def cancelled(app: App, run: Run, task_id: str, left: Sequence[TaskId]) -> Docum
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
 
 
-def _wish(app: App, run: Run, task_id: str) -> list[TaskId]:
+def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
     """Durable before anything acts on it.  Twice is once."""
     if not task_id:
-        return app.control.cancel(run)
+        return app.control.cancel(run, why)
     if app.store.task(task_id).state is State.CANCELLED:
         return []
-    return app.control.cancel_task(TaskId(task_id))
+    return app.control.cancel_task(TaskId(task_id), why)
 
 
 def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:

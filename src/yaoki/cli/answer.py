@@ -10,7 +10,7 @@ import click
 
 from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
-from yaoki.cli.persons import refuse_agents
+from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, prose
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
@@ -88,7 +88,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     """Landed work is taken back first, and that is proven like a landing."""
     from yaoki.app import asking
 
-    task = asking.retry_done(app, task_id, words)
+    task = asking.retry_done(app, task_id, words, how=spoken())
     told = asking.answered(app, task, Choice.RETRY)
     if as_json:
         document(told)
@@ -112,7 +112,7 @@ def _answer_run(
         app.control.cancel(run)
         app.closing.rests(run.id)
     elif choice == GO:
-        asking.go(app, run, words, accepted)
+        asking.go(app, run, words, accepted, how=spoken())
     elif choice is not None:
         raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
     told = asking.run_answered(app, run)
@@ -155,7 +155,7 @@ def _answer(
 ) -> int:
     from yaoki.app import asking
 
-    task = asking.answer(app, task_id, choice, words, check)
+    task = asking.answer(app, task_id, choice, words, check, how=spoken())
     told = asking.answered(app, task, choice)
     if as_json:
         document(told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
+from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import document, line, next_command, prose
 from yaoki.core.model import Choice
 from yaoki.errors import NotNow
@@ -48,9 +49,10 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Give the dead letter TASK out again, with a fresh budget; WORDS go to its agent."""
     with opened(repo) as app:
+        refuse_agents(app)
         task_id = app.naming.task(task, run_name)
         _refuse_living(app, task_id)
-        revived = app.control.answer(task_id, Choice.RETRY, " ".join(words))
+        revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=spoken())
         after = look(app, app.store.run(revived.run_id)).next
         if as_json:
             told = {"task": revived.id, "state": revived.state.value, "next": after}

@@ -66,7 +66,9 @@ def opened(
     app = App(top, create=create, store=store or told_store(top), patient=patient)
     try:
         if not create and not app.has_store:
-            raise Unknown("there is no run here yet", hint="yaoki run PLAN")
+            from yaoki.app.orphans import no_run_here
+
+            raise no_run_here(app)
         yield app
     finally:
         app.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.cli.door import json_option, opened, repo_option, run_option
-from yaoki.cli.persons import refuse_agents
+from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import NAME_CHARS, document, line, next_command, prose
 from yaoki.core.model import State
 from yaoki.errors import GitFailed
@@ -77,7 +77,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         task_id = app.naming.task(task, run_name)
         landed = app.store.task(task_id).landed
         done = _done(app, app.store.task(task_id).run_id)
-        undone = asking.undo(app, task_id, cascade=cascade)
+        undone = asking.undo(app, task_id, cascade=cascade, how=spoken())
         told = asking.undone(undone)
         if as_json:
             document(told)

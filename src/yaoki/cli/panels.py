@@ -169,7 +169,7 @@ class Answering:
         try:
             failure = self._app.store.task(task_id).failure
             check = failure.check if failure and choice is Choice.WAIVE else ""
-            task = asking.answer(self._app, task_id, choice, self._words, check)
+            task = asking.answer(self._app, task_id, choice, self._words, check, how="terminal")
         except YaokiError as error:
             self._choice, self._refused = None, line(f"{error.sentence}; {error.hint}")
             return

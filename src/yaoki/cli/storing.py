@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.app.orphans import orphans, ways
+from yaoki.app.orphans import told as branches
 from yaoki.cli.condition import SETTINGS, Line, bad, edit, told, typed, unwritable
 from yaoki.core.counting import count
 from yaoki.errors import RemoteAway, StoreBroken, StoreNewer, YaokiError
@@ -32,6 +34,10 @@ def kept(app: App) -> Iterator[Line]:
     if not app.has_store:
         top = app.repository.top
         ok = os.access(top, os.W_OK | os.X_OK)
+        if ok and (left := orphans(app)):
+            words = f"none, though {branches(left)} here: .yaoki was deleted"
+            yield Line("store", False, words, ways(left[-1]))
+            return
         words = f"none yet, and {top} is not writable"
         yield Line("store", True, "none yet") if ok else _unwritable(words, top, top)
         return
@@ -40,6 +46,9 @@ def kept(app: App) -> Iterator[Line]:
     if whole.ok:
         yield told("journal", lambda: _journal(app), AGAIN)
         yield told("journal file", lambda: _witness(app), AGAIN)
+        if left := orphans(app):
+            words = f"{branches(left)} here that the store does not know: another store had them"
+            yield Line("run branches", False, words, ways(left[-1]))
 
 
 def _stored(app: App, look: Callable[[], Line]) -> Line:

@@ -291,6 +291,7 @@ class Answered:
     words: str = ""
     check: str = ""
     forgiven: Counts = field(default_factory=Counts)
+    how: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,7 @@ class UndoRequested:
     NAME: ClassVar[str] = "UNDO_REQUESTED"
     commit: str
     blame: Failure | None = None
+    how: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,9 @@ class Guard:
         except BranchStrayed as held:
             raise NotNow(held.sentence, hint=held.hint) from held
 
-    def accept(self, run: Run, commit: str) -> None:
+    def accept(self, run: Run, commit: str, how: str = "") -> None:
         """A person takes a step that no task landed as it is; the store remembers."""
-        accept(self._store, self._workspace, run, commit)
+        accept(self._store, self._workspace, run, commit, how)
 
     def _refuse(self, run: Run, rows: Sequence[Row]) -> None:
         # Who landed nothing of his own stands at what he found there, whoever put it there.

@@ -86,8 +86,13 @@ class Control:
 
     # -------------------------------------------------------------- answer
 
-    def answer(self, task_id: TaskId, choice: Choice, words: str = "", check: str = "") -> Task:
-        """Answer an escalation; the store refused further attempts until now."""
+    def answer(
+        self, task_id: TaskId, choice: Choice, words: str = "", check: str = "", how: str = ""
+    ) -> Task:
+        """Answer an escalation; the store refused further attempts until now.
+
+        `how` it was given is written down: by which face, with which pass.
+        """
         words = self._mask(sound(words))[:WORDS_MAX]
         run = self._store.run(self._store.task(task_id).run_id)
 
@@ -98,7 +103,8 @@ class Control:
             if choice not in task.question.choices:
                 allowed = ", ".join(c.value for c in task.question.choices)
                 raise NotNow(f"{choice.value} is no answer here", hint=f"answer one of: {allowed}")
-            return (Answered(choice, words, self._waived(task, choice, check), task.counts),)
+            waived = self._waived(task, choice, check)
+            return (Answered(choice, words, waived, task.counts, how),)
 
         task = self._store.amend(task_id, decide)
         self._settle(task.run_id)
@@ -120,12 +126,12 @@ class Control:
 
     # -------------------------------------------------------------- undo, merge
 
-    def undo(self, task_id: TaskId, *, cascade: bool = False) -> Task:
+    def undo(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Task:
         """Take landed work back off its branch; what stands on it goes with it only if asked.
 
         The wish is durable before the branch moves; whoever finds everything at rest acts on it.
         """
-        run = self._undo_wish.ask(task_id, cascade=cascade)
+        run = self._undo_wish.ask(task_id, cascade=cascade, how=how)
         self._settle(run.id)
         return self._store.task(task_id)
 
@@ -145,18 +151,18 @@ class Control:
 
     # -------------------------------------------------------------- pauses
 
-    def go(self, run: Run, words: str = "", accept: str = "") -> Run:
+    def go(self, run: Run, words: str = "", accept: str = "", how: str = "") -> Run:
         """A person's yes to a paused run; of a budget, as much again is granted.
 
         `accept` names a commit of its branch that no task landed and that may stay all the same.
         """
         if accept:
-            self._guard.accept(run, accept)
+            self._guard.accept(run, accept, how)
             if not run.paused:
                 return run
         if run.paused.startswith(BRANCH):
             self._guard.freed(run)
-        return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX])
+        return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX], how)
 
     # -------------------------------------------------------------- going on
 

@@ -32,7 +32,7 @@ def refuse_forged(store: Store, workspace: Workspace, run: Run) -> None:
         raise _refusal(workspace, run, steps, strange[0], known)
 
 
-def accept(store: Store, workspace: Workspace, run: Run, commit: str) -> None:
+def accept(store: Store, workspace: Workspace, run: Run, commit: str, how: str = "") -> None:
     """Write down that a person takes this step as it is; what is not strange needs no yes."""
     _, strange = _looked(store, run, workspace.landings(run))
     if commit not in {step.commit for step in strange}:
@@ -41,7 +41,7 @@ def accept(store: Store, workspace: Workspace, run: Run, commit: str) -> None:
             f"{run.branch} holds no step {commit[:12]} that is to be accepted",
             hint=f"yaoki answer {run.id} go" + (f" --accept {named}" if named else ""),
         )
-    repair = {"mismatch": FOREIGN, "commit": commit, "repair": "accepted by a person"}
+    repair = {"mismatch": FOREIGN, "commit": commit, "repair": "accepted by a person", "how": how}
     store.note(run.id, REPAIRED, repair)
 
 

@@ -30,7 +30,7 @@ from yaoki.engine.missing_setup import MissingSetup
 from yaoki.engine.own_findings import aimless, built_in, idle, unfit
 from yaoki.engine.second_look import SecondLook
 from yaoki.engine.secrecy import Secrecy, handed
-from yaoki.ports import Baselines, Candidate, Checker, Quality, Workspace
+from yaoki.ports import WORKTREE_LINK, Baselines, Candidate, Checker, Quality, Workspace
 
 # No agent works on these.
 NO_AGENT = frozenset({TaskKind.CHECK, TaskKind.GROUP})
@@ -202,7 +202,10 @@ class Proving:
         marks = self._workspace.marks(task, strict=strict) if runs else {}
         finding = case.look(facts["commit"], facts)
         now = self._workspace.marks(task, strict=strict) if runs else {}
-        touched = sorted(name for name in {*marks, *now} if marks.get(name) != now.get(name))
+        # Of a worktree that somebody deleted nothing can be told; its commit is proven without it.
+        deleted = WORKTREE_LINK in marks and WORKTREE_LINK not in now
+        names = {*now} if deleted else {*marks, *now}
+        touched = sorted(name for name in names if marks.get(name) != now.get(name))
         if touched:
             words = "what must be left alone was, by it or somebody beside it, changed while it ran"
             return unfit(finding, words, touched)

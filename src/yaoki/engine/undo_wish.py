@@ -22,7 +22,7 @@ class UndoWish:
     def __init__(self, store: Store, guard: Guard) -> None:
         self._store, self._guard = store, guard
 
-    def ask(self, task_id: TaskId, *, cascade: bool = False) -> Run:
+    def ask(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:
         """Record the wish, or refuse it; returns the run of which something is to be taken back."""
         task = self._store.task(task_id)
         if task.state is not State.DONE:
@@ -43,7 +43,7 @@ class UndoWish:
             )
         if not task.undo_wanted:
             self._guard.refuse(run)
-        self._record(task, standing)
+        self._record(task, standing, how)
         return run
 
     def _refuse_whole(self, task: Task) -> None:
@@ -55,7 +55,7 @@ class UndoWish:
                 hint=f"revert it by hand after the merge: git revert -m1 {group.landed[:12]}",
             )
 
-    def _record(self, task: Task, standing: Sequence[Row]) -> None:
+    def _record(self, task: Task, standing: Sequence[Row], how: str) -> None:
         """Those at work are interrupted, their work is kept."""
         busy = [row.id for row in standing if row.state is State.ACTIVE]
         why = f"{task.id}, on which it stands, is taken back"
@@ -64,7 +64,7 @@ class UndoWish:
             return (RecallRequested(why),) if now.state is State.ACTIVE else ()
 
         def wish(now: Task) -> Sequence[Event]:
-            return () if now.undo_wanted else (UndoRequested(now.landed),)
+            return () if now.undo_wanted else (UndoRequested(now.landed, how=how),)
 
         self._store.amend_all([(task.id, wish), *((one, recall) for one in busy)])
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.classify import UNDELIVERED
@@ -28,6 +29,7 @@ from yaoki.errors import (
     GitFailed,
     LeaseLost,
     RemoteAway,
+    RemoteRefuses,
     RowIllegal,
     StoreError,
     WorkspaceError,
@@ -37,6 +39,9 @@ from yaoki.ports import ALL, Clock, Store
 
 # When to ask again for a remote that does not answer.
 AWAY = timedelta(seconds=15)
+# A remote that takes no push: how often it is tried, and how long before the run asks a person.
+REFUSED_WAIT, REFUSED_MAX = timedelta(seconds=5), timedelta(minutes=10)
+REMOTE = "remote: "
 # The run is paused by then, so nobody claims it again before a person has answered.
 AT_ONCE = timedelta(0)
 TRACEBACK_CHARS_MAX = 8_000
@@ -73,6 +78,9 @@ class Worker:
         self._alive = alive
         self._tags = frozenset(tags)
         self._place = place
+        self._turn = threading.Lock()
+        # Since when the remote takes no push of a run.
+        self._refused_since: dict[RunId, datetime] = {}
         self._pieces: Mapping[Stage, Piece] = {
             Stage.PREPARE: stages.prepare,
             Stage.WORK: stages.work,
@@ -164,11 +172,16 @@ class Worker:
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
             self._rows.refuse_unjudged(task)
         try:
-            return self._pieces[task.stage](self._stages.line(run, task), task, hold)
+            seen = self._pieces[task.stage](self._stages.line(run, task), task, hold)
+            if isinstance(seen, LandedOn):
+                self._taken(run)
+            return seen
         except Fault as fault:
             return Faulted(_told(fault), fault.transient, fault.code)
         except (RemoteAway, DiskFull) as away:
             return Declined(_told(away), AWAY)
+        except RemoteRefuses as refused:
+            return self._refused(run, refused)
         except BranchStrayed as strayed:
             self._guard.ask(run, strayed)
             return Declined(strayed.sentence, AT_ONCE)
@@ -186,6 +199,28 @@ class Worker:
             return _of_os(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
             return self._of_bug(task, bug)
+
+    def _taken(self, run: Run) -> None:
+        with self._turn:
+            self._refused_since.pop(run.id, None)
+
+    def _refused(self, run: Run, refused: RemoteRefuses) -> Declined:
+        """One cause for all tasks: they wait, and go on when it takes pushes again.
+
+        After a while the run asks, once.
+        """
+        now = self._clock.now()
+        with self._turn:
+            since = self._refused_since.get(run.id)
+            self._refused_since.setdefault(run.id, now)
+        if since is None:
+            self._store.note(run.id, "WARNING", {"message": f"{_told(refused)}; tried again"})
+        if since is not None and now - since > REFUSED_MAX:
+            self._store.pause(run.id, f"{REMOTE}{refused.sentence}; {refused.hint}")
+            with self._turn:
+                self._refused_since.pop(run.id, None)
+            return Declined(refused.sentence, AT_ONCE)
+        return Declined(_told(refused), REFUSED_WAIT)
 
     def _of_bug(self, task: Task, bug: Exception) -> Faulted:
         """The whole traceback goes into the journal: without it nobody can fix what it tells of."""

@@ -40,6 +40,7 @@ from yaoki.ports.store import (
 )
 from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, Seen, Serving
 from yaoki.ports.workspace import (
+    WORKTREE_LINK,
     Candidate,
     Kept,
     LandedStep,
@@ -59,6 +60,7 @@ __all__ = [
     "NOTHING_NEW",
     "OUTBOX",
     "SANDBOX",
+    "WORKTREE_LINK",
     "Account",
     "Agent",
     "Baselines",

@@ -175,7 +175,7 @@ class Store(Baselines, Protocol):
     ) -> None:
         """Tell why the iteration of this number was the last one; once, whoever looks again."""
 
-    def unpause(self, run_id: RunId, words: str) -> Run: ...
+    def unpause(self, run_id: RunId, words: str, how: str = "") -> Run: ...
 
     def claim(
         self,

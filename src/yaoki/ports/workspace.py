@@ -17,6 +17,9 @@ from yaoki.core.model import (
     TaskId,
 )
 
+# Among the marks of a task, as long as its worktree is there.
+WORKTREE_LINK = "the worktree's .git"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

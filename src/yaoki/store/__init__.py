@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
 from yaoki.store.database import Database
+from yaoki.store.foreign import refuse_foreign
 from yaoki.store.migrate import migrate
 from yaoki.store.places import Places
 from yaoki.store.repair import mend
@@ -83,6 +84,7 @@ def _sqlite(
     A store that vanished is no new beginning: what it knew is beside it.
     """
     places = Places(path)
+    refuse_foreign(places)
     if store_known(path):
         mend(places, clock, limits, warn)
     elif not create:

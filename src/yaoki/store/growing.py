@@ -193,7 +193,7 @@ class Growing(Claims):
 
         self._db.write(work)
 
-    def unpause(self, run_id: RunId, words: str) -> Run:
+    def unpause(self, run_id: RunId, words: str, how: str = "") -> Run:
         """A person says go: of a budget, as much again is granted."""
 
         def work(link: Link) -> Run:
@@ -206,7 +206,7 @@ class Growing(Claims):
             if run.paused.startswith("failure"):
                 fields |= {"failures_in_row": 0, "acknowledged": run.iteration or 1}
             self._set_run(link, run_id, fields)
-            data = {"was": run.paused, "words": words, "set": fields}
+            data = {"was": run.paused, "words": words, "set": fields, "how": how}
             self._tell(link, run_id, "RUN_RESUMED", data)
             return self._run(link, run_id)
 

@@ -107,7 +107,8 @@ def _revived(data: Data) -> str:
 
 def _answered(data: Data) -> str:
     parts = (data["choice"], data.get("check", ""), data.get("words", ""))
-    return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}"
+    how = f" ({data['how']})" if data.get("how") else ""
+    return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}{how}"
 
 
 def _cancelled(data: Data) -> str:
@@ -195,7 +196,9 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "PHASE_REOPENED": lambda data: f"phase {data['phase']} is open again",
     "ITERATION_FINISHED": _iterated,
     "RUN_PAUSED": lambda data: f"paused: {data['why']}",
-    "RUN_RESUMED": lambda data: f"goes on after: {data['was']}",
+    "RUN_RESUMED": lambda data: (
+        f"goes on after: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
+    ),
     "BUDGET_WARNING": _message,
     "DEAD_LETTERED": lambda data: f"dead letter: {data.get('message', '')}",
     "TASK_LANDED": _landed,

@@ -9,6 +9,8 @@ from yaoki.app import asking
 from yaoki.core.model import Choice
 from yaoki.web.asked import Asked
 from yaoki.web.desk import Desk
+from yaoki.web.passes import FRESH
+from yaoki.web.refusals import Turned
 
 # A page does not wait like a terminal: events tell when a task has ended.
 WITHIN = timedelta(seconds=1)
@@ -16,6 +18,10 @@ Document = dict[str, Any]
 
 
 def answer(desk: Desk, asked: Asked) -> Document:
+    if asked.body["choice"] == Choice.WAIVE and not asked.fresh:
+        minutes = round(FRESH.total_seconds() / 60)
+        words = f"a waiver needs a link that is not older than {minutes} minutes"
+        raise Turned(403, "OLD_LINK", words, hint="open the link that yaoki ui prints")
     return _answered(desk, asked, Choice(asked.body["choice"]), asked.body["check"])
 
 
@@ -25,29 +31,31 @@ def retry(desk: Desk, asked: Asked) -> Document:
 
 def _answered(desk: Desk, asked: Asked, choice: Choice, check: str) -> Document:
     task_id = desk.task(asked.task).id
-    task = asking.answer(desk.app, task_id, choice, asked.body["words"], check)
+    task = asking.answer(desk.app, task_id, choice, asked.body["words"], check, how=asked.how)
     return asking.answered(desk.app, task, choice)
 
 
 def undo(desk: Desk, asked: Asked) -> Document:
     task_id = desk.task(asked.task).id
-    return asking.undone(asking.undo(desk.app, task_id, cascade=asked.body["cascade"]))
+    return asking.undone(
+        asking.undo(desk.app, task_id, cascade=asked.body["cascade"], how=asked.how)
+    )
 
 
 def cancel_task(desk: Desk, asked: Asked) -> Document:
     task = desk.task(asked.task)
     run = desk.app.store.run(task.run_id)
-    left = asking.cancel(desk.app, run, task.id, within=WITHIN)
+    left = asking.cancel(desk.app, run, task.id, within=WITHIN, how=asked.how)
     return asking.cancelled(desk.app, run, task.id, left)
 
 
 def cancel_run(desk: Desk, asked: Asked) -> Document:
     run = desk.run(asked.run)
-    left = asking.cancel(desk.app, run, within=WITHIN)
+    left = asking.cancel(desk.app, run, within=WITHIN, how=asked.how)
     return asking.cancelled(desk.app, run, "", left)
 
 
 def go(desk: Desk, asked: Asked) -> Document:
     run = desk.run(asked.run)
-    asking.go(desk.app, run, asked.body["words"])
+    asking.go(desk.app, run, asked.body["words"], how=asked.how)
     return asking.run_answered(desk.app, run)

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
+from yaoki.app.persons import refuse_agents_at
 from yaoki.errors import YaokiError
 from yaoki.observe.exposition import MEDIA
 from yaoki.web.asked import Asked, read_body, read_query
@@ -93,15 +95,27 @@ class Site:
 
     def _endpoint(self, route: Route) -> Endpoint:
         async def endpoint(request: Request) -> Response:
+            state = request.scope["state"]
             asked = Asked(
                 request.path_params,
                 read_query(route.query, request.query_params.multi_items()),
                 await _body(request, route),
-                request.scope["state"]["may"],
+                state["may"],
+                state["how"],
+                state["fresh"],
             )
+            if route.method == "POST":
+                asked = await to_thread.run_sync(self._from_a_person, request, asked)
             return await to_thread.run_sync(self._answer, route, asked, limiter=self._threads)
 
         return endpoint
+
+    def _from_a_person(self, request: Request, asked: Asked) -> Asked:
+        """Who asks from the tree of a task is refused; that nobody can tell is written down."""
+        ours, theirs = request.scope.get("server"), request.scope.get("client")
+        if ours and theirs and refuse_agents_at(self.desk.app, ours, theirs):
+            return asked
+        return replace(asked, how=f"{asked.how}, caller unknown")
 
     def _answer(self, route: Route, asked: Asked) -> Response:
         assert route.call is not None, f"{route.name} has nobody who answers"

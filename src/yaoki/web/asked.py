@@ -86,6 +86,9 @@ class Asked:
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     may: str = "look"
+    # By which face and pass it was asked, for the journal; and whether the pass is a new one.
+    how: str = ""
+    fresh: bool = False
 
     @property
     def run(self) -> str:

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yaoki.core.display import sound
-from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, LINK, SCRAPE, Passes
+from yaoki.web.passes import ACT, COOKIE, COOKIE_HOLDS, FRESH, LINK, SCRAPE, Pass, Passes
 from yaoki.web.place import Place
 from yaoki.web.refusals import Turned, refusal
 
@@ -70,12 +70,14 @@ class Guard:
         if scope["path"] == ENTER:
             return self._entered(scope)
         if scope["path"].startswith(API):
-            may = self._may(headers)
-            if scope["method"] not in SAFE and may != ACT:
+            known, face = self._pass(headers)
+            if scope["method"] not in SAFE and known.may != ACT:
                 raise Turned(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
-            scope.setdefault("state", {})["may"] = may
+            fresh = self._now() - known.made < FRESH
+            told = {"may": known.may, "how": f"{face} {known.name}", "fresh": fresh}
+            scope.setdefault("state", {}).update(told)
         elif scope["path"] == METRICS and not self._scrapes(headers):
-            self._may(headers)
+            self._pass(headers)
         return None
 
     def _scrapes(self, headers: Headers) -> bool:
@@ -107,17 +109,18 @@ class Guard:
             told = ", ".join(origins)[:80] or site or "nowhere"
             raise Turned(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
 
-    def _may(self, headers: Headers) -> str:
+    def _pass(self, headers: Headers) -> tuple[Pass, str]:
+        """The pass that is shown, and by whom: a program, or a browser."""
         given = headers.get("authorization", "")
         if given:
             scheme, _, token = given.partition(" ")
-            may = self._passes.read(LINK, token.strip(), self._now())
-            may = may if scheme.lower() == "bearer" else ""
+            known = self._passes.known(LINK, token.strip(), self._now())
+            known = known if scheme.lower() == "bearer" else None
         else:
             given = self._cookie(headers)
-            may = self._passes.read(COOKIE, given, self._now())
-        if may:
-            return may
+            known = self._passes.known(COOKIE, given, self._now())
+        if known:
+            return known, "API" if "authorization" in headers else "page"
         code = "WRONG_TOKEN" if given else "NO_TOKEN"
         words = "the token is wrong or too old" if given else "a token is needed"
         raise Turned(401, code, words, hint="open the link that yaoki ui prints")
@@ -141,14 +144,14 @@ class Guard:
         if scope["method"] not in SAFE:
             raise Turned(405, "BAD_METHOD", "only GET enters")
         now = self._now()
-        may = self._passes.read(LINK, Request(scope).query_params.get("token", ""), now)
-        if not may:
+        known = self._passes.known(LINK, Request(scope).query_params.get("token", ""), now)
+        if not known:
             hint = "links hold for a day; a new one: yaoki ui"
             raise Turned(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
             self._cookie_name,
-            self._passes.make(COOKIE, may, now),
+            self._passes.make(COOKIE, known.may, now, known.made),
             max_age=int(COOKIE_HOLDS.total_seconds()),
             httponly=True,
             samesite="strict",

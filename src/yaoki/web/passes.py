@@ -10,7 +10,8 @@ import hashlib
 import hmac
 import os
 import secrets
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,21 @@ HOLDS = {
     (SCRAPE, LOOK): timedelta(days=366),
 }
 COOKIE_HOLDS = timedelta(days=7)
+# What lets unproven work land asks for a pass that a person has just been given.
+FRESH = timedelta(minutes=15)
 KEY_BYTES = 32
 PASS_CHARS_MAX = 200
+# The name is no secret: only the signature lets anybody in.
+NAME_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What its holder may do, when the link it comes from was made, and a name for the journal."""
+
+    may: str
+    made: datetime
+    name: str
 
 
 class Passes:
@@ -38,9 +52,11 @@ class Passes:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def make(self, use: str, may: str, now: datetime) -> str:
+    def make(self, use: str, may: str, now: datetime, made: datetime | None = None) -> str:
+        """`made`: when the link was made that this pass comes from."""
         until = now + HOLDS.get((use, may), COOKIE_HOLDS)
-        told = f"{may}.{int(until.timestamp())}.{secrets.token_urlsafe(16)}"
+        times = f"{int(until.timestamp())}.{int((made or now).timestamp())}"
+        told = f"{may}.{times}.{secrets.token_urlsafe(16)}"
         return f"{told}.{self._sign(use, told)}"
 
     def link(self, address: str, may: str, now: datetime) -> str:
@@ -49,13 +65,22 @@ class Passes:
 
     def read(self, use: str, text: str, now: datetime) -> str:
         """What its holder may do; empty when it is not one of ours, or too old."""
+        known = self.known(use, text, now)
+        return known.may if known else ""
+
+    def known(self, use: str, text: str, now: datetime) -> Pass | None:
+        """The pass; None when it is not one of ours, or too old."""
         if len(text) > PASS_CHARS_MAX or not text.isascii():
-            return ""
+            return None
         told, _, signed = text.rpartition(".")
         if not hmac.compare_digest(signed, self._sign(use, told)):
-            return ""
-        may, until, _ = told.split(".")
-        return may if now.timestamp() < int(until) else ""
+            return None
+        # One of an older yaoki does not say when it was made: it is as old as can be.
+        may, until, *made, name = told.split(".")
+        if now.timestamp() >= int(until):
+            return None
+        at = datetime.fromtimestamp(int(made[0]) if made else 0, UTC)
+        return Pass(may, at, name[:NAME_CHARS])
 
     def _sign(self, use: str, told: str) -> str:
         made = hmac.new(self._key, f"{use}:{told}".encode(), hashlib.sha256).digest()

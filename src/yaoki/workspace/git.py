@@ -125,6 +125,9 @@ def _argv(args: Sequence[str]) -> list[str]:
 def _unstarted(fault: Fault, cwd: Path) -> WorkspaceError:
     if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
         return GitMissing("git is not installed", hint="install git 2.38 or newer")
+    if fault.code == "RESOURCE_NOT_FOUND":
+        # Somebody deleted it meanwhile: whoever repeats the stage makes a worktree again.
+        return GitFailed(f"there is no folder {cwd} any more", transient=True)
     return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)
 
 

@@ -45,12 +45,21 @@ MATTERS = re.compile(
     rb"core\.(?!(?:abbrev|comment(?:char|string)|commitgraph|preloadindex|untrackedcache)\Z).+"
     rb"|(?:include|includeif|attr|filter|fsmonitor|transfer|url|http|protocol|ssh|safe|init)\..+"
     rb"|(?:alias|credential|gpg|pager|sequence|trailer|interactive|hook|tar|guitool)\..+"
-    rb"|(?:browser|web|man|instaweb|sendemail|difftool|mergetool|uploadpack|receive)\..+"
+    rb"|(?:browser|web|man|help|instaweb|sendemail|imap|difftool|mergetool)\..+"
+    rb"|(?:uploadpack|receive|trace2|svn|svn-remote|git-p4|gitcvs|guitool|scalar)\..+"
+    # The name of a tool or a strategy is that of a script or a program; a line of a rebase may be
+    # one that executes.
+    rb"|(?:diff|merge)\.(?:gui)?tool|pull\.(?:twohead|octopus)|rebase\.instructionformat"
     rb"|(?:extensions\.(?!worktreeconfig\Z)|lfs\.(?!repositoryformatversion\Z)).+"
     rb"|diff\.external|(?:diff|merge)\..+\.[^.]+|branch\..+\.mergeoptions|submodule\..+\.update"
     rb"|remote\.pushdefault"
     rb"|remote\..+\.(?!(?:url|pushurl|fetch|tagopt|prune|skipfetchall|gh-resolved)\Z)[^.]+"
     rb"|.+\.[^.]*(?:command|cmd|prog|program|helper|driver|process|hook|path|uri)",
+    re.DOTALL,
+)
+# An address whose transport is a program: `ext::sh -c …`, or any `git-remote-NAME` there is.
+HELPER = re.compile(
+    rb"(?:remote\..+\.(?:push)?url|submodule\..+\.url|branch\..+\.(?:push)?remote)\n[\w+.-]+::.*",
     re.DOTALL,
 )
 # Where the next fetch or push of a person goes; of a branch's remote only an address, not a name.
@@ -127,7 +136,11 @@ def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
         return held
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
     keys = ((entry, entry.partition(b"\n")[0]) for entry in found)
-    return b"\0".join(e for e, key in keys if key in own or MATTERS.fullmatch(key))
+    return b"\0".join(
+        entry
+        for entry, key in keys
+        if key in own or MATTERS.fullmatch(key) or HELPER.fullmatch(entry)
+    )
 
 
 def _home() -> Path | None:

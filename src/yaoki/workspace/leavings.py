@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from yaoki.ports import Uncommitted
+from yaoki.ports import WORKTREE_LINK, Uncommitted
 from yaoki.system import walk
 from yaoki.workspace.content import readable
 from yaoki.workspace.git import Git, Site
@@ -88,7 +88,7 @@ class Leavings:
     def marks(self, found: Worktree, *, strict: bool) -> dict[str, str]:
         link = found.path / ".git"
         held = link.read_bytes() if link.is_file() and not link.is_symlink() else b""
-        marks = {"the worktree's .git": sha256(held).hexdigest()}
+        marks = {WORKTREE_LINK: sha256(held).hexdigest()} if found.there else {}
         return {**marks, **dict.fromkeys(self._strict(found), "there")} if strict else marks
 
     def _strict(self, found: Worktree) -> Iterator[str]:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from yaoki.errors import GitFailed
+from yaoki.errors import GitFailed, RemoteRefuses
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import BASES, HEADS, RUNS, TRAIN, Commit, Move, Refs, run_ref, work_ref
 from yaoki.workspace.remote import Outcome, Remote
@@ -105,7 +105,8 @@ class SharedRefs(Refs):
 
     def _refused(self, outcome: Outcome) -> GitFailed:
         ref = next(iter(outcome.refused))
-        return GitFailed(
+        kind = RemoteRefuses if outcome.forbidden else GitFailed
+        return kind(
             f"the remote {self._remote.address.shown} does not take {ref}: {outcome.why(ref)}",
             transient=not outcome.forbidden,
             hint="let this machine push refs/heads/yaoki/* and refs/yaoki/*, by force as well",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -57,6 +58,8 @@ from yaoki.workspace.worktrees import Worktrees
 DIFF_BYTES_MAX = 1 << 20
 PACK_EVERY = 100
 SAVED_BYTES = 64 << 20
+RUN_BRANCHES = "refs/heads/yaoki"
+RUN_NAME = re.compile(r"yaoki/[a-z0-9]{8}")
 
 
 class GitWorkspace:
@@ -391,6 +394,13 @@ class GitWorkspace:
         gone = self._snapshots.expire(older_than, needed)
         self._sharing.forget(gone)
         return [snapshot.id for snapshot in gone]
+
+    @told
+    def run_branches(self) -> tuple[str, ...]:
+        """The branches of runs that are here, whether a store knows them or not."""
+        listed = self._refs.listed(RUN_BRANCHES)
+        names = (ref.name.removeprefix("refs/heads/") for ref in listed)
+        return tuple(sorted(name for name in names if RUN_NAME.fullmatch(name)))
 
     @told
     def saved(self) -> list[SavedWork]:

@@ -67,7 +67,9 @@ class Worktrees:
         """The worktree, ready for git; refused when it is gone."""
         found = self.find(task_id)
         if not found.there or not found.admin:
-            raise GitFailed(f"the worktree of {task_id} is gone", hint=f"yaoki retry {task_id}")
+            raise GitFailed(
+                f"the worktree of {task_id} is gone", transient=True, hint=f"yaoki retry {task_id}"
+            )
         self.repair(found)
         return found
 

@@ -191,6 +191,7 @@ def _decided(given: Sources) -> Data:
             "choice": one.choice,
             "check": given.clean(one.check) or None,
             "words": given.clean(one.words)[:500] or None,
+            "how": one.how or None,
         }
         for one in given.fold.answers
     ]

@@ -40,6 +40,7 @@ class Answer:
     choice: str
     check: str
     words: str
+    how: str = ""
 
 
 @dataclass(slots=True)
@@ -145,7 +146,9 @@ class Fold:
             self.answers_left_out += 1
             return
         words, check = entry.data.get("words", ""), entry.data.get("check", "")
-        self.answers.append(Answer(entry.at, entry.task_id, entry.data["choice"], check, words))
+        how = entry.data.get("how", "")
+        choice = entry.data["choice"]
+        self.answers.append(Answer(entry.at, entry.task_id, choice, check, words, how))
 
 
 def _known(spec: CheckSpec) -> Known:

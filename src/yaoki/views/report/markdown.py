@@ -259,7 +259,8 @@ def _decided(report: Data) -> Iterator[str]:
     for one in answers[:SMALL_MAX]:
         check = f" {code(one['check'])}" if one["check"] else ""
         words = f": {safe(one['words'])}" if one["words"] else ""
-        yield f"- {moment(one['at'])}, {safe(one['name'], 60)}: {one['choice']}{check}{words}"
+        how = f" ({safe(one['how'], 60)})" if one.get("how") else ""
+        yield f"- {moment(one['at'])}, {safe(one['name'], 60)}: {one['choice']}{check}{how}{words}"
     yield ""
     number = len(answers) + report["decided"]["left_out"]
     yield from _left(number, SMALL_MAX, "answers: yaoki trace")

@@ -77,6 +77,7 @@ def decided(report: Data) -> Html | None:
                 f"{moment(one['at'])}, {known.get(one['task'], text(one['name'], 60))}: ",
                 tag("b", one["choice"]),
                 f" {text(one['check'], 60)}" if one["check"] else "",
+                f" ({text(one['how'], 60)})" if one.get("how") else "",
                 f": {text(one['words'], 300)}" if one["words"] else "",
             )
         )

@@ -1,0 +1,58 @@
+"""Runs whose branch is here while no store knows them: somebody deleted `.yaoki`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from yaoki.core.counting import count
+from yaoki.errors import Unknown, WorkspaceError
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+SHOWN = 3
+
+
+def orphans(app: App) -> tuple[str, ...]:
+    """The branches; none where git cannot say."""
+    try:
+        found = app.workspace.run_branches()
+    except WorkspaceError:
+        return ()
+    known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
+    archived = {f"yaoki/{name}" for name in _archived(app)}
+    return tuple(name for name in found if name not in known | archived)
+
+
+def _archived(app: App) -> set[str]:
+    folder = app.home / "archive"
+    return {file.name.partition(".")[0] for file in folder.iterdir()} if folder.is_dir() else set()
+
+
+def no_run_here(app: App) -> Unknown:
+    """What to say where nothing is stored."""
+    left = orphans(app)
+    if not left:
+        return Unknown("there is no run here yet", hint="yaoki run PLAN")
+    return Unknown(
+        f"there is no run in the store, but {told(left)} here: .yaoki was deleted; what landed is "
+        "on the branch, the plan and the journal are gone",
+        hint=ways(left[-1]),
+    )
+
+
+def told(left: tuple[str, ...]) -> str:
+    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    verb = "are" if len(left) > 1 else "is"
+    return f"{count(len(left), 'branch', 'branches')} ({', '.join(left[:SHOWN])}{more}) {verb}"
+
+
+def ways(branch: str) -> str:
+    """Look, take it, go on."""
+    name = shlex.quote(branch)
+    return (
+        f"look: git log {name}; take it: git merge {name}; go on from it: yaoki run PLAN --base "
+        f"{name}; unlanded work: git for-each-ref refs/yaoki/work; "
+        f"done with it: git branch -D {name}"
+    )

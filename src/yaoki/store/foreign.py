@@ -1,0 +1,38 @@
+"""A file of somebody else's in the place of a store: told before anything is made beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from yaoki.errors import StoreBroken
+from yaoki.store.places import Places
+
+HEAD = b"SQLite format 3\0"
+OURS = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('runs', 'tasks')"
+
+
+def refuse_foreign(places: Places) -> None:
+    """A store of ours that was damaged has a journal or backups beside it, and is repaired."""
+    path = places.path
+    if not path.is_file() or path.stat().st_size == 0 or places.used():
+        return
+    with path.open("rb") as held:
+        plain = held.read(len(HEAD)) == HEAD
+    if plain and _has_our_tables(places):
+        return
+    raise StoreBroken(
+        f"{path} is no store of yaoki's, and is left as it is",
+        hint="let [store] url in yaoki.toml name another file",
+    )
+
+
+def _has_our_tables(places: Places) -> bool:
+    """Read without a lock, and without the files that a reader makes beside it."""
+    where = f"{places.path.absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(where, uri=True)) as held:
+            return bool(held.execute(OURS).fetchone()[0] == 2)
+    except sqlite3.Error:
+        # Ours until shown otherwise: whoever looks thoroughly tells what is wrong.
+        return True
