@@ -142,6 +142,35 @@ def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clo
         assert f"yaoki trust {clone.repo}" in answer["systemMessage"]
 
 
+@pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
+def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
+    plain: Clone, text: str
+) -> None:
+    plain.write("yaoki.toml", text)
+
+    assert set(stop(plain)) == {"systemMessage"}
+
+
+@pytest.mark.parametrize(
+    "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
+)
+def test_who_looks_starts_nothing_that_a_remote_names(clone: Clone, words: tuple[str, ...]) -> None:
+    remote = f'[workspace]\nremote = "ext::touch {clone.mark("remote")}"\n'
+    clone.write("yaoki.toml", clone.settings_text() + remote)
+
+    clone.yaoki(*words)
+
+    assert clone.marks == set()
+
+
+@pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
+def test_taking_back_and_merging_prove_nothing_there(clone: Clone, words: tuple[str, ...]) -> None:
+    done = clone.yaoki(*words)
+
+    assert clone.marks == set()
+    assert done.code != 0
+
+
 def test_installing_the_hook_trusts_nothing(clone: Clone) -> None:
     done = clone.yaoki("hook", "install", "claude-code")
 
@@ -189,8 +218,8 @@ def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) ->
     shown = clone.yaoki("trust", "--plan", "plan.json")
 
     assert shown.code == 0, shown
-    for words in ("agent worker: sh -c", "check own: touch", "set-up: touch", "check good:"):
-        assert words in shown.out
+    for text in ("agent worker: sh -c", "check own: touch", "set-up: touch", "check good:"):
+        assert text in shown.out
     assert "a store that was not made here" in shown.out
     assert clone.marks == set()
     for words in (("resume",), ("run", "plan.json"), ("plan", "plan.json", "--baseline")):

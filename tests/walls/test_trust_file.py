@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,7 @@ def test_the_record_has_a_bound_and_the_newest_stay(
     file = TrustFile(tmp_path)
     for n in range(50):
         content = Content("settings", (Command(f"check {n}: {'x' * 50}", f"d{n}"),))
-        file.change(lambda held, n=n, content=content: held.with_content(f"/r{n}", (content,)))
+        file.change(partial(TrustRecord.with_content, place=f"/r{n}", contents=(content,)))
 
     places = list(file.read()[0].places)
 

@@ -99,6 +99,12 @@ class Trust:
         common = self._ground.repository.common_dir
         return str(common.parent if common.name == ".git" else common)
 
+    @property
+    def known(self) -> bool:
+        """Has anybody ever trusted anything here?"""
+        record, _ = self._file.read()
+        return self.place in record.places or record.covers(self.place)
+
     def refuse(self) -> None:
         """`Untrusted` unless all that the repository brings is trusted; asked once per process.
 
@@ -210,6 +216,8 @@ def refuse_attempts() -> None:
 
 def _tables(settings: Settings) -> list[Command]:
     """The agents and checks as any plan would get them; unsound ones as they were written."""
+    if not (settings.agents or settings.checks):
+        return []
     from yaoki.plan.settled import settled
 
     try:
