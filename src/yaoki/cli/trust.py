@@ -103,7 +103,7 @@ def _tell(question: Question | None, place: str, *, dry_run: bool) -> None:
         next_command("yaoki trust")
         return
     prose("trusted; when it changes, you are asked again")
-    next_command("yaoki trust --forget")
+    next_command("yaoki trust --show")
 
 
 def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:

@@ -52,9 +52,10 @@ def _can_ask() -> bool:
 
 
 def _asked(question: Question) -> bool:
-    head = "Its commands have changed" if question.again else "It would run"
-    click.echo(f"{line(question.sentence)}.", err=True)
-    click.echo(f"{head}, with your rights:", err=True)
+    top = line(question.top)
+    first = f"{top} is not trusted yet. With your rights it would run:"
+    changed = f"What {top} would run with your rights has changed since you trusted it:"
+    click.echo(changed if question.again else first, err=True)
     show(question, err=True)
     return click.confirm("Trust this repository?", default=False, err=True)
 
