@@ -9,7 +9,8 @@ YaokiError                   anything we explain to a person; carries a hint
 │   ├── LeaseLost            the caller's claim was superseded
 │   ├── OverLimit            a queue, a text or a disk is full
 │   ├── Unknown              no such run, task, check, snapshot
-│   └── NotNow               the state of the task or run forbids it
+│   ├── NotNow               the state of the task or run forbids it
+│   └── Untrusted            nobody has trusted what this repository would run
 ├── StoreError               the database cannot serve
 │   ├── RowIllegal           the row of one task is not as yaoki wrote it
 │   ├── StoreNewer           written by a newer yaoki
@@ -120,6 +121,10 @@ class Unknown(Refused):
 
 class NotNow(Refused):
     """The state of the task or run forbids it."""
+
+
+class Untrusted(Refused):
+    """Nobody has trusted yet what this repository would run; none of it was."""
 
 
 class StoreError(YaokiError):

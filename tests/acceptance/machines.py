@@ -17,6 +17,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.edges.repositories import git
+from tests.trusting import trust_below
 
 SETTINGS = """\
 [limits]
@@ -127,6 +128,7 @@ class Machine:
         self.home.mkdir()
         git(self.home, "clone", "-q", *self.how, f"file://{self.bare}", "repo")
         (self.repo / "yaoki.toml").write_text(f'store = {{url = "{self.store}"}}\n{SETTINGS}')
+        trust_below(self.home / "state", self.home)
 
     @property
     def repo(self) -> Path:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from tests.acceptance.looking import look
 from tests.store.acts import Where, by_hand
 from tests.store.server import a_database
+from tests.trusting import trust_below
 
 SETTINGS = """\
 [retry.default_backoff]
@@ -125,6 +126,8 @@ class Place:
         around = {name: value for name, value in os.environ.items() if name not in drop}
         own = {"YAOKI_HOME": str(self.home), "PYTHONPYCACHEPREFIX": str(pycache)}
         self.env = {**around, **own}
+        # Everything in this folder is the test's own; what trust is has tests of its own.
+        trust_below(self.home, folder)
         self.git("init", "-q", "-b", "main")
         (self.repo / "README").write_text("hello\n")
         self.settings(SETTINGS)

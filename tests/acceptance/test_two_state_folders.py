@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.place import SETTINGS, Place, a_plan, holds, writes
+from tests.trusting import trust_below
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.6", "8.2", "3.7")]
 BIN = Path(sys.executable).parent
@@ -25,6 +26,7 @@ def test_a_task_that_began_in_another_state_folder_says_which_and_how_to_go_on(
     assert place.yaoki("run", place.plan(PLAN)).code == 4
     task = place.task("a")["id"]
     other = {"YAOKI_HOME": str(place.folder / "other")}
+    trust_below(place.folder / "other", place.folder)
     place.yaoki("answer", "a", "retry", env=other)
 
     refused = place.yaoki("resume", env=other)

@@ -24,6 +24,7 @@ from typing import IO
 from tests.acceptance.looking import look
 from tests.acceptance.place import until
 from tests.documents import Block, blocks
+from tests.trusting import trust_below
 
 BOUND_S = 90
 EMPTY = Block("", (), "", 0)
@@ -43,6 +44,8 @@ class Walk:
         path = f"{self.home / 'bin'}:{Path(sys.executable).parent}:{around['PATH']}"
         own = {"YAOKI_HOME": str(folder / "state"), "PYTHONPYCACHEPREFIX": str(pycache)}
         self.env = {**around, **own, "HOME": str(self.home), "PATH": path}
+        # A reader sits at a terminal and says yes.
+        trust_below(folder / "state", folder)
 
     def through(self, text: str) -> int:
         """How many blocks were typed."""

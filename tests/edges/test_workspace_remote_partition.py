@@ -16,6 +16,7 @@ import pytest
 
 from tests.acceptance.place import a_plan, writes
 from tests.edges.repositories import a_repository, git
+from tests.trusting import trust_below
 from yaoki.app import App
 from yaoki.cli.plans import read_plan
 from yaoki.core.model import Lease, Run, Stage, State, Task
@@ -103,6 +104,7 @@ class Machines:
 @pytest.fixture
 def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machines]:
     monkeypatch.setenv("YAOKI_HOME", str(tmp_path / "home"))
+    trust_below(tmp_path / "home", tmp_path)
     with ExitStack() as stack:
         yield Machines(tmp_path, stack)
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.acceptance.place import a_plan, until, waits_for, writes
 from tests.edges.repositories import a_repository, git
+from tests.trusting import trust_below
 
 TASKS = 12
 ATTEMPTS = 6
@@ -48,6 +49,7 @@ class Machine:
         self.repo = home / "repo"
         (self.repo / "yaoki.toml").write_text(SETTINGS.format(store=folder / "state.db"))
         self._env = {**os.environ, "YAOKI_HOME": str(home / "state")}
+        trust_below(home / "state", home)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

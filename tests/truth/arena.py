@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.looking import look
+from tests.trusting import trust_below
 from tests.truth.case import Asks, Case, Ending, Lands, NotDone, OnlyIfTrue, Refused, Task
 from tests.truth.oracle import assert_done_is_true
 
@@ -84,6 +85,7 @@ class Arena:
         path = f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         own = {"HOME": str(self.home), "TMPDIR": str(self.tmp), "PATH": path, "LANG": "C.UTF-8"}
         self.env = {**around, **own, "PYTHONPYCACHEPREFIX": str(pycache)}
+        trust_below(self.home / ".local" / "state" / "yaoki", folder)
 
     def sh(self, line: str) -> None:
         who = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@localhost"}

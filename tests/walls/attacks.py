@@ -33,7 +33,7 @@ O=$(git rev-parse --path-format=absolute --git-path objects 2>/dev/null)
 """
 HONEST = "\ncd {worktree}; rm -rf {name}.txt; echo good > {name}.txt\n"
 # 3000 folders in each other, by a program that does not say the whole path each time.
-DEEP = "\"$PY\" -c 'import os\nfor _ in range(3000): os.mkdir(\"d\"); os.chdir(\"d\")'"
+DEEP = '"$PY" -c \'import os\nfor _ in range(3000): os.mkdir("d"); os.chdir("d")\''
 RUN_BRANCH = re.compile("yaoki/[0-9a-z]+")
 OURS = (".yaoki", ".git/worktrees", ".git/objects", ".git/refs/heads/yaoki", ".git/refs/yaoki")
 ALSO_OURS = (".git/logs/refs/heads/yaoki", ".git/packed-refs", ".git/index")

@@ -34,7 +34,9 @@ def test_what_a_stranger_brings_starts_nothing(place: Place, brought: Brought) -
         began = time.monotonic()
         done = place.yaoki(*words)
 
-        assert done.code in brought.codes, f"{line}: {done.code} {done.out[-300:]} {done.err[-900:]}"
+        assert done.code in brought.codes, (
+            f"{line}: {done.code} {done.out[-300:]} {done.err[-900:]}"
+        )
         assert "internal error" not in done.err, line
         assert time.monotonic() - began < LONG_S, line
         assert not MOVES.search(done.out + done.err), f"{line}: {(done.out + done.err)[-500:]!r}"

@@ -14,15 +14,23 @@ from yaoki.app import App
 from yaoki.errors import PlanInvalid, Unknown
 
 if TYPE_CHECKING:
+    from yaoki.core.trust import Content
     from yaoki.plan import Plan
 
 
 class Repository:
     """Use it in a `with` block, or close it when you are done."""
 
-    def __init__(self, where: str | Path = ".", *, store: str = "") -> None:
-        """`store` is a file or a postgresql:// address instead of the one in yaoki.toml."""
+    def __init__(self, where: str | Path = ".", *, store: str = "", trust: bool = False) -> None:
+        """`store` is a file or a postgresql:// address instead of the one in yaoki.toml.
+
+        Nobody is asked here: what would run and is not trusted is `Untrusted`, unless `trust` says
+        yes to it, which is remembered.
+        """
         self._app = App(Path(where).absolute(), create=True, store=store)
+        self._trust = trust
+        if trust:
+            self._clear()
         self._carried: list[Run] = []
 
     def submit(
@@ -34,7 +42,10 @@ class Repository:
         parallel: int = 0,
     ) -> Run:
         """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
+        from yaoki.app.trust import of_plan
+
         held = self._plan(plan, agents)
+        self._clear(*(of_plan(Path(plan), held) if isinstance(plan, str | Path) else ()))
         return Run(self._app, self._app.submit(held, base=base, parallel=parallel))
 
     def run(
@@ -75,6 +86,15 @@ class Repository:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _clear(self, *brought: Content) -> None:
+        from yaoki.app.trust import untrusted
+
+        if (question := self._app.trust.pending(*brought)) is None:
+            return
+        if not self._trust:
+            raise untrusted(question)
+        self._app.trust.accept(question)
 
     def _plan(self, plan: str | Path | Mapping[str, Any], agents: Sequence[str]) -> Plan:
         from yaoki.plan import load_plan, parse_plan

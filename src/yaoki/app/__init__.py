@@ -135,6 +135,7 @@ class App(Gate):
         """Freeze a plan as a run of this repository; `tags` are those of who will carry it."""
         from yaoki.engine.submitting import Submission
 
+        self.trust.refuse()
         self.check(plan)
         self.check_agents(plan)
         self.check_programs(plan)
@@ -180,6 +181,7 @@ class App(Gate):
         `asked` hears of each signal, inside its handler.  With `hand_over` the caller is given what
         stops it, and signals stay as they are.
         """
+        self.trust.refuse()
         self.back_up()
         self.row_guard.guarded(lambda: self.control.resumed(run))
         self.row_guard.guarded(lambda: self.control.sweep(run))
@@ -211,6 +213,7 @@ class App(Gate):
         """
         from yaoki.app.serving import OpenRuns
 
+        self.trust.refuse()
         pool = self.pool(slots, tags=tags, run=run, background=background)
         _obey_signals(pool.stop, asked, self.store.database.hurry)
         begun()

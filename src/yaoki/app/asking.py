@@ -54,7 +54,11 @@ def run_answered(app: App, run: Run) -> Document:
 
 
 def undo(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
-    """Take landed work back; said plainly when later work stands in the way."""
+    """Take landed work back; said plainly when later work stands in the way.
+
+    What is left is proven, so who may not run its checks begins nothing.
+    """
+    app.trust.refuse()
     undone = app.control.undo(task_id, cascade=cascade, how=how)
     if undone.state is State.DONE and not undone.undo_wanted:
         why = _refusal(app, undone)

@@ -84,6 +84,7 @@ class Gate(Parts):
         Judges cost money and git checks need a task, so neither is asked.  Each check is run after
         the set-up of the task that asks for it, in a worktree for that set-up alone.
         """
+        self.trust.refuse()
         _, commit = resolve_base(self.repository, base or plan.base)
         looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
         found: dict[str, Finding] = {}

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings import Settings
 from yaoki.ports import Agent, Processes
-from yaoki.store import Places, SqlStore, make_home, on_server, open_store, store_known
+from yaoki.store import (
+    Places,
+    SqlStore,
+    make_home,
+    marks_at,
+    on_server,
+    open_store,
+    store_known,
+)
 from yaoki.system import (
     Sandbox,
     SandboxedProcesses,
@@ -34,6 +42,7 @@ KEYS = (
 )
 
 if TYPE_CHECKING:
+    from yaoki.app.trust import Trust
     from yaoki.app.walls import Walls
     from yaoki.config import Loaded
     from yaoki.core.model import RunId
@@ -77,6 +86,7 @@ class Ground:
         limits = self.settings.limits
         for_ever = self._patient and self.store_on_server
         waits: dict[str, Any] = {"outage": FOR_EVER} if for_ever else {}
+        fresh = self._create and not self.store_on_server and marks_at(self.store_path) is None
         opened = open_store(
             self._store_where,
             self.clock,
@@ -91,6 +101,7 @@ class Ground:
                 "day_budget": self.settings.budget.day,
             },
             warn=warn,
+            mark=self.trust.mark_for_new() if fresh else "",
             **waits,
         )
         if self.settings.store.url and (self._create or os.access(self.repository.top, os.W_OK)):
@@ -177,9 +188,25 @@ class Ground:
 
     @cached_property
     def processes(self) -> Processes:
+        from yaoki.app.trust import TrustedProcesses
+
         shims = ShimProcesses()
         walls = self.walls
-        return SandboxedProcesses(shims, walls.sandbox, walls.around) if walls.sandbox else shims
+        walled: Processes = shims
+        if walls.sandbox:
+            walled = SandboxedProcesses(shims, walls.sandbox, walls.around)
+        return TrustedProcesses(walled, self.trust)
+
+    @cached_property
+    def trust(self) -> Trust:
+        from yaoki.app.trust import Trust
+
+        return Trust(self)
+
+    @property
+    def named_store(self) -> str:
+        """The store that was named when we were opened, and not by the settings."""
+        return self._store_url
 
     @cached_property
     def walls(self) -> Walls:

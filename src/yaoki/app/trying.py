@@ -29,6 +29,7 @@ from yaoki.core.display import one_line, plain
 from yaoki.core.environment import BASIC, allowed
 from yaoki.core.integrity import tests_told
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.trust import Command, of_check, of_setup
 from yaoki.errors import Fault
 from yaoki.system import run
 from yaoki.workspace.git import Git, Site
@@ -93,10 +94,20 @@ def try_specs(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[
         return [bench.finding(spec) for spec in specs if spec.type in {"command", "file"}]
 
 
+def commands_found(found: Iterable[Found]) -> tuple[Command, ...]:
+    """Everything that trying these would start."""
+    made: list[Command | None] = []
+    for one in found:
+        made += [of_setup(one.setup, one.setup_cwd)] if one.setup else []
+        made.append(of_check(_spec(one)))
+    return tuple(dict.fromkeys(command for command in made if command is not None))
+
+
 @contextmanager
 def _bench(app: App, timeout: timedelta) -> Iterator[Bench]:
     from yaoki.checks import Checks
 
+    app.trust.refuse()
     commit, until = head(app), app.clock.now() + TOTAL
     checks = Checks(app.processes, timedelta(0))
     with (

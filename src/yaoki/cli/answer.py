@@ -12,6 +12,7 @@ from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, prose
+from yaoki.cli.trusting import clear
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA, RunView, TaskView
@@ -88,6 +89,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     """Landed work is taken back first, and that is proven like a landing."""
     from yaoki.app import asking
 
+    clear(app)
     task = asking.retry_done(app, task_id, words, how=spoken())
     told = asking.answered(app, task, Choice.RETRY)
     if as_json:

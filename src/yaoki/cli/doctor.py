@@ -17,6 +17,7 @@ from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
 from yaoki.cli.storing import kept
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.views import SCHEMA
 
@@ -27,17 +28,19 @@ PYTHON_MIN = (3, 11)
 # No git holds this lock for longer than it takes to write a file.
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
+UNTRUSTED = "not given yet, so nothing of this repository is run (yaoki trust)"
 # SQLite versions from which on a reset of the log cannot lose pages, per line of releases.
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
 @click.command()
 @click.option("--checks", is_flag=True, help="Run the checks of the settings on the base, too.")
+@trust_option
 @json_option
 @repo_option
-def doctor(checks: bool, as_json: bool, repo: Path) -> int:
+def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Check what yaoki depends on; exit code 1 when something is bad."""
-    lines = list(_examined(repo.absolute(), run_checks=checks))
+    lines = list(_examined(repo.absolute(), run_checks=checks, trust=trust))
     wrong = [held for held in lines if not held.ok]
     if as_json:
         listed = [
@@ -59,7 +62,7 @@ def _show(lines: list[Line]) -> None:
             say(f"       {line(held.next)}")
 
 
-def _examined(where: Path, *, run_checks: bool) -> Iterator[Line]:
+def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Line]:
     from yaoki.app import App
 
     yield _python()
@@ -78,11 +81,15 @@ def _examined(where: Path, *, run_checks: bool) -> Iterator[Line]:
     yield settings
     if not settings.ok:
         return
+    if run_checks:
+        clear(app, trust=trust)
+    trusted = _trust(app)
+    yield trusted
     yield told("worktrees", lambda: _worktrees(app), mend)
     yield told("disk", lambda: _disk(app), f"df -h {typed(app.repository.top)}")
     yield told("sandbox", lambda: _sandbox(app), _walled(mend))
     yield from examined(app, run_checks=run_checks)
-    if app.settings.workspace.remote:
+    if app.settings.workspace.remote and trusted.words != UNTRUSTED:
         yield told("remote", lambda: _remote(app), mend)
     try:
         yield from kept(app)
@@ -181,6 +188,12 @@ def _settings(app: App) -> Line:
     aside = set_aside(app.loaded.file.read_text(encoding="utf-8"))
     more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
     return Line("settings", True, f"{app.loaded.file}{more}")
+
+
+def _trust(app: App) -> Line:
+    """Good to know: what it would run is asked about before it runs."""
+    asks = app.trust.pending() is not None
+    return Line("trust", True, UNTRUSTED if asks else "all that this repository would run")
 
 
 def _worktrees(app: App) -> Line:

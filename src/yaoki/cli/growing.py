@@ -55,10 +55,12 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
 
 
 def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
-    from yaoki.cli.plans import read_plan
+    from yaoki.cli.plans import clear_plan, read_plan
 
     with opened(repo, create=True) as app:
-        run = app.submit(read_plan(app, file))
+        held = read_plan(app, file)
+        clear_plan(app, str(file), held)
+        run = app.submit(held)
         if as_json:
             document({"schema": SCHEMA, "run": run.id, "next": f"yaoki resume {run.id}"})
             return 0

@@ -67,6 +67,10 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
             say("note: no check is configured yet, so no stop can be proven")
             next_command("yaoki init")
             return 0
+        if (question := app.trust.pending()) is not None:
+            say("note: its checks run only once this repository is trusted")
+            next_command(question.next)
+            return 0
         next_command(f"yaoki hook status {agent}")
         return 0
 
@@ -197,6 +201,10 @@ def begin(
     from yaoki.hooks.sessions import begin as begun
 
     with opened(repo, create=True) as app:
+        if plan:
+            from yaoki.cli.plans import clear_plan, read_plan
+
+            clear_plan(app, plan, read_plan(app, Path(plan)))
         made = begun(app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None)
         names = [str(held["name"]) for held in made.checks or ()]
         if as_json:

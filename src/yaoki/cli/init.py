@@ -14,6 +14,7 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.config.finding import (
     Discovery,
     Here,
@@ -48,6 +49,11 @@ class Look:
     def text(self) -> str:
         return settings_text(self.agents, self.tried)
 
+    @property
+    def ran(self) -> bool:
+        """Did anything run, so that a person was asked before?"""
+        return any(one.state is not State.NOT_RUN for one in self.tried)
+
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
@@ -60,9 +66,18 @@ class Look:
     type=click.IntRange(1, 3600),
     help="Longest time of one check on the base.",
 )
+@trust_option
 @json_option
 @repo_option
-def init(dry_run: bool, again: bool, no_run: bool, seconds: int, as_json: bool, repo: Path) -> int:
+def init(
+    dry_run: bool,
+    again: bool,
+    no_run: bool,
+    seconds: int,
+    trust: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
     """Find agents and checks, try them, and write a yaoki.toml unless there is one."""
     from yaoki.app import App
     from yaoki.app.trying import head
@@ -74,11 +89,13 @@ def init(dry_run: bool, again: bool, no_run: bool, seconds: int, as_json: bool, 
     head(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
-    found = _look(app, limit, quiet=as_json)
+    found = _look(app, limit, trust=trust, quiet=as_json)
     if again and file is not None:
         return _again(app, found, file, dry_run=dry_run, as_json=as_json)
     if not dry_run and not _written(place, found.text):
         return _unchanged(place, as_json=as_json)
+    if not dry_run and (trust or found.ran or not found.tried):
+        _trust_written(app)
     if as_json:
         document(_document(found, place, dry_run=dry_run))
     elif dry_run:
@@ -111,6 +128,8 @@ def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -
         added = [*more, *added]
     if added and not dry_run:
         _replaced(file, made)
+        if found.ran:
+            _trust_written(app)
     if as_json:
         held = _document(found, file, dry_run=dry_run)
         held = {**held, "made": bool(added) and not dry_run, "added": added}
@@ -122,7 +141,23 @@ def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -
     return 0
 
 
-def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
+def _trust_written(app: App) -> None:
+    """They said yes to what was tried, and to what was made of it."""
+    from yaoki.app import App as Opened
+
+    Opened(app.repository.top).trust.accept_settings()
+
+
+def _clear(app: App, discovery: Discovery, *, trust: bool) -> None:
+    """Trying the checks runs code of this repository."""
+    from yaoki.app.trying import commands_found
+    from yaoki.core.trust import Content
+
+    brought = Content("init", commands_found(discovery.checks))
+    clear(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
+
+
+def _look(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> Look:
     from yaoki.app.trying import look, try_found
 
     agents = _agents(quiet=quiet)
@@ -137,6 +172,8 @@ def _look(app: App, limit: timedelta | None, *, quiet: bool) -> Look:
         for one in () if quiet else tried:
             _show(one, discovery)
     else:
+        if discovery.checks:
+            _clear(app, discovery, trust=trust)
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
         tried = try_found(app, discovery.checks, limit, tell) if discovery.checks else []
     if not quiet:

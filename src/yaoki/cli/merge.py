@@ -10,6 +10,7 @@ import click
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import NAME_CHARS, document, line, next_command, prose
+from yaoki.cli.trusting import clear
 from yaoki.core.model import State
 from yaoki.errors import GitFailed
 from yaoki.views import SCHEMA
@@ -75,6 +76,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
     with opened(repo) as app:
         refuse_agents(app)
         task_id = app.naming.task(task, run_name)
+        clear(app)
         landed = app.store.task(task_id).landed
         done = _done(app, app.store.task(task_id).run_id)
         undone = asking.undo(app, task_id, cascade=cascade, how=spoken())

@@ -10,6 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, say
+from yaoki.cli.trusting import clear
 from yaoki.errors import NoticeFailed, SettingsInvalid
 from yaoki.views import SCHEMA
 
@@ -51,6 +52,7 @@ def test(as_json: bool, repo: Path) -> int:
             hint='add to yaoki.toml: [notify] with desktop = true, or command = ["…"], or '
             'webhook = "https://…"; then: yaoki notify test',
         )
+    clear(app)
     tried = [_tried(name, channel, _notice(app, name)) for name, channel in channels.items()]
     bad = [one for one in tried if not one.delivered]
     _show(tried, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import click
 from yaoki.cli import growing, imports
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, prose
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.core.counting import count
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
@@ -96,6 +98,15 @@ def read_goal(app: App, goal: str) -> Plan:
     return plan_of_goal(goal, app.settings, app.known)
 
 
+def clear_plan(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
+    """A plan that somebody committed is not the caller's own words, whoever names it."""
+    from yaoki.app.trust import of_plan
+
+    brought = of_plan(Path(name), plan) if name != STDIN else ()
+    hint = f"yaoki trust --plan {shlex.quote(name)}" if brought else ""
+    clear(app, *brought, trust=trust, hint=hint)
+
+
 def view_of(app: App, plan: Plan) -> PlanView:
     from yaoki.app.costs import costs_before
 
@@ -160,10 +171,11 @@ def plan() -> None:
 @click.argument("plan", metavar="PLAN", type=FILE)
 @agent_option
 @click.option("--baseline", is_flag=True, help="Run the checks on the base: what is red there?")
+@trust_option
 @json_option
 @repo_option
 def show_plan(
-    plan: Path, agents: tuple[str, ...], baseline: bool, as_json: bool, repo: Path
+    plan: Path, agents: tuple[str, ...], baseline: bool, trust: bool, as_json: bool, repo: Path
 ) -> int:
     """Show the tasks of PLAN, how often agents can run at worst, and what it may cost.
 
@@ -172,6 +184,8 @@ def show_plan(
     app, held = _open(plan, repo, agents)
     try:
         view = view_of(app, held)
+        if baseline:
+            clear_plan(app, str(plan), held, trust=trust)
         findings = app.baseline(held) if baseline else None
     finally:
         app.close()

@@ -19,6 +19,7 @@ from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, next_command, prose
 from yaoki.cli.screens import moves, screen_for
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.cli.worker import tag_option
 from yaoki.core.model import Continuous
 from yaoki.core.status import Status
@@ -46,6 +47,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
 @click.option("--detach", is_flag=True, help="Let the background worker carry it; return at once.")
 @tag_option
+@trust_option
 @json_option
 @repo_option
 def run(
@@ -59,6 +61,7 @@ def run(
     continuous: bool,
     detach: bool,
     tags: tuple[str, ...],
+    trust: bool,
     as_json: bool,
     repo: Path,
 ) -> int:
@@ -78,6 +81,10 @@ def run(
         view = plans.view_of(app, held)
         if dry_run:
             return _shown(view, plan, as_json=as_json)
+        if _is_goal(plan):
+            clear(app, trust=trust)
+        else:
+            plans.clear_plan(app, plan, held, trust=trust)
         _refuse_homeless(app)
         started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
@@ -161,15 +168,23 @@ def _is_goal(given: str) -> bool:
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the report at the end.")
 @tag_option
+@trust_option
 @json_option
 @repo_option
 def resume(
-    run: str, parallel: int | None, quiet: bool, tags: tuple[str, ...], as_json: bool, repo: Path
+    run: str,
+    parallel: int | None,
+    quiet: bool,
+    tags: tuple[str, ...],
+    trust: bool,
+    as_json: bool,
+    repo: Path,
 ) -> int:
     """Go on with RUN where it stands; the newest unless named."""
     with opened(repo, patient=True) as app:
         refuse_agents(app)
         found = app.naming.run(run)
+        clear(app, trust=trust)
         return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 
 

@@ -17,6 +17,7 @@ SECTIONS: Mapping[str, Mapping[str, Listed]] = {
     "Begin": {
         "init": Listed("yaoki.cli.init:init", "write a first yaoki.toml"),
         "doctor": Listed("yaoki.cli.doctor:doctor", "check git, the store, the disk and the runs"),
+        "trust": Listed("yaoki.cli.trust:trust", "say yes to what a repository would run"),
         "demo": Listed("yaoki.demo:command", "watch a rehearsal: no key, no network"),
     },
     "Plan and run": {

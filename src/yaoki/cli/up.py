@@ -13,6 +13,7 @@ from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.records import log_format_option
 from yaoki.cli.render import document, line, next_command, say
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.cli.worker import SLOTS, tag_option
 from yaoki.core.counting import count
 from yaoki.errors import NotNow, StoreError
@@ -34,12 +35,21 @@ DRAINED_WITHIN = timedelta(seconds=120)
 @click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
 @tag_option
 @log_format_option
+@trust_option
 @json_option
 @repo_option
-def up(slots: int | None, tags: tuple[str, ...], log_format: str, as_json: bool, repo: Path) -> int:
+def up(
+    slots: int | None,
+    tags: tuple[str, ...],
+    log_format: str,
+    trust: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
     """Keep a background worker for this repository's store; twice is once."""
     with opened(repo, create=True) as app:
         refuse_agents(app)
+        clear(app, trust=trust)
         found, started = ensured(app, slots, tags, log_format)
         if as_json:
             document(_facts(app, found, started=started))

@@ -12,6 +12,7 @@ import click
 from yaoki.app.facts import GitHere, facts_of
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, prose
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.views import SCHEMA
 from yaoki.views.report import Line, Stored
 from yaoki.views.report import verify as verified
@@ -30,9 +31,10 @@ STDIN = "-"
 @click.argument("what", metavar="[RECEIPT|RUN]", default="")
 @click.option("--ref", metavar="REF", default="", help="This branch or tag must hold the head.")
 @click.option("--replay", is_flag=True, help="Prove every landed commit of RUN again.")
+@trust_option
 @json_option
 @repo_option
-def verify(what: str, ref: str, replay: bool, as_json: bool, repo: Path) -> int:
+def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Hold RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
 
     The newest run unless something is named.  Exit code 0 only if all of it is true.  --replay
@@ -44,7 +46,7 @@ def verify(what: str, ref: str, replay: bool, as_json: bool, repo: Path) -> int:
         return _receipt(what, ref, repo, as_json=as_json)
     if ref:
         raise click.UsageError("--ref is for a receipt")
-    return _store(what, repo, again=replay, as_json=as_json)
+    return _store(what, repo, again=replay, trust=trust, as_json=as_json)
 
 
 def is_file(what: str) -> bool:
@@ -76,11 +78,13 @@ def _hint(lines: Sequence[Line], git: GitHere, name: str) -> None:
         next_command("git fetch --unshallow" if shallow else elsewhere)
 
 
-def _store(name: str, repo: Path, *, again: bool, as_json: bool) -> int:
+def _store(name: str, repo: Path, *, again: bool, trust: bool, as_json: bool) -> int:
     from yaoki.app.verification import verify_store
 
     with opened(repo) as app:
         run = app.naming.run(name)
+        if again:
+            clear(app, trust=trust)
         lines = verify_store(app, run)
         if again:
             return _replayed(app, run, lines, as_json=as_json)

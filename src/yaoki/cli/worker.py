@@ -13,6 +13,7 @@ from yaoki.cli.door import opened, repo_option
 from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
+from yaoki.cli.trusting import clear, trust_option
 from yaoki.core.tags import FORM, is_tag
 from yaoki.errors import StoreUnreached, YaokiError
 
@@ -51,6 +52,7 @@ tag_option = click.option(
 @tag_option
 @click.option("--run", "run_name", metavar="RUN", default="", help="Serve only this run.")
 @log_format_option
+@trust_option
 @click.option("--background", is_flag=True, hidden=True)
 @repo_option
 def worker(
@@ -59,6 +61,7 @@ def worker(
     tags: tuple[str, ...],
     run_name: str,
     log_format: str,
+    trust: bool,
     background: bool,
     repo: Path,
 ) -> int:
@@ -67,6 +70,7 @@ def worker(
     The first interrupt lets agents at work finish, the second stops them; both lose nothing.
     """
     with opened(repo, create=True, store=store, patient=True) as app:
+        clear(app, trust=trust)
         lock = app.daemon if background else None
         if lock is not None and not lock.take():
             say("a background worker serves this store already")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app import App
-from yaoki.errors import RepositoryUnfit
+from yaoki.errors import RepositoryUnfit, SettingsInvalid, StoreError, Untrusted
 from yaoki.hooks.answers import Answer, ended, nothing, refused
 from yaoki.hooks.desk import Desk
 from yaoki.hooks.known import HOOKED, hooked
@@ -41,6 +41,8 @@ def stop(call: Call) -> Reply:
         if app is None:
             return {}, _nothing_more
         opened.callback(app.close)
+        if words := _untrusted(app):
+            return nothing(words), _nothing_more
         desk = Desk(app, call.key, call.agent)
         if not opened.enter_context(desk.alone()):
             return {}, _nothing_more  # another hook of this very stop has the say
@@ -64,7 +66,23 @@ def _app(call: Call) -> App | None:
         if call.shy:
             return None
         raise
-    return None if call.shy and app.loaded.file is None else app
+    try:
+        return None if call.shy and app.loaded.file is None else app
+    except SettingsInvalid:
+        return app  # there are some; whoever reads them says what is wrong
+
+
+def _untrusted(app: App) -> str:
+    """A stranger's clone neither runs anything nor keeps anybody from stopping."""
+    try:
+        app.trust.refuse()
+    except Untrusted as refused:
+        return f"this stop was not checked: {refused.sentence}; to have it checked: {refused.hint}"
+    except (SettingsInvalid, StoreError) as unread:
+        if app.trust.known:
+            raise
+        return f"this stop was not checked: {unread.sentence}, and nobody has trusted this place"
+    return ""
 
 
 def _answer(call: Call, desk: Desk) -> Answer:

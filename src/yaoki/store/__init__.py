@@ -10,6 +10,7 @@ from yaoki.errors import StoreError
 from yaoki.ports import Clock
 from yaoki.store.database import Database
 from yaoki.store.foreign import refuse_foreign
+from yaoki.store.marks import add_mark, marks_at, new_mark
 from yaoki.store.migrate import migrate
 from yaoki.store.places import Places
 from yaoki.store.repair import mend
@@ -40,14 +41,17 @@ def open_store(
     durable: bool = True,
     limits: Mapping[str, Any] | None = None,
     warn: Callable[[str], None] = lambda _: None,
+    mark: str = "",
     **server: Any,
 ) -> SqlStore:
-    """The store at a path or a URL, migrated and ready.  `server` is only for one at a server."""
+    """The store at a path or a URL, migrated and ready.  `server` is only for one at a server;
+    `mark` is left in a file that is made now.
+    """
     opened: Database
     if isinstance(where, str) and on_server(where):
         opened = _postgres()(where, clock, create=create, durable=durable, warn=warn, **server)
     else:
-        opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn)
+        opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn, mark)
     return SqlStore(opened, clock, **(limits or {}))
 
 
@@ -78,6 +82,7 @@ def _sqlite(
     durable: bool,
     limits: Mapping[str, Any],
     warn: Callable[[str], None],
+    mark: str,
 ) -> SqliteDatabase:
     """A damaged one is repaired, and `warn` told.
 
@@ -93,7 +98,7 @@ def _sqlite(
         make_home(path.parent)
     database = SqliteDatabase(path, durable=durable)
     try:
-        migrate(database, places.backups)
+        migrate(database, places.backups, mark=mark)
         database.witness = Witness(places.journal, warn)
         database.catch_up()
     except BaseException:
@@ -135,4 +140,14 @@ def make_home(folder: Path) -> None:
         ) from error
 
 
-__all__ = ["Places", "SqlStore", "make_home", "on_server", "open_store", "store_known"]
+__all__ = [
+    "Places",
+    "SqlStore",
+    "add_mark",
+    "make_home",
+    "marks_at",
+    "new_mark",
+    "on_server",
+    "open_store",
+    "store_known",
+]

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from yaoki.errors import StoreBroken, StoreNewer
 from yaoki.store.database import Link, Result
+from yaoki.store.marks import ADD
 from yaoki.store.sqlite import SqliteDatabase
 
 VERSION_TABLE = """
@@ -45,8 +46,12 @@ def migrate(
     database: Migrated,
     backups: Path | None = None,
     known: Sequence[tuple[int, str]] | None = None,
+    mark: str = "",
 ) -> int:
-    """Bring the store to the newest version; returns the version it had before."""
+    """Bring the store to the newest version; returns the version it had before.
+
+    Whoever makes it leaves their `mark` in it, in the same transaction.
+    """
     known = known or migrations()
     last = known[-1][0]
     before = database.write(lambda link: version_of(link, database))
@@ -61,7 +66,7 @@ def migrate(
     if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
         backups.mkdir(parents=True, exist_ok=True)
         database.backup(backups / f"before-v{last}.db")
-    database.write(lambda link: _apply(link, database, steps))
+    database.write(lambda link: _apply(link, database, steps, mark))
     return before
 
 
@@ -79,7 +84,7 @@ def version_of(link: Link, database: Migrated) -> int:
     return int(row["version"] or 0) if row else 0
 
 
-def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]]) -> None:
+def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]], mark: str) -> None:
     """All steps in one transaction: a crash leaves the old version whole.
 
     Another process may have migrated while this one waited for its turn.
@@ -95,6 +100,8 @@ def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]]) -> None
         link.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
     for statement in database.own_schema:
         link.run(statement)
+    if mark and not done:
+        link.run(ADD, {"mark": mark})
 
 
 def statements(sql: str) -> list[str]:

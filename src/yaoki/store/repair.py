@@ -18,6 +18,7 @@ from yaoki.core.counting import count
 from yaoki.errors import StoreBroken
 from yaoki.ports import Clock
 from yaoki.store.examine import copies, damage, good
+from yaoki.store.marks import forget_marks
 from yaoki.store.migrate import migrate
 from yaoki.store.places import Places
 from yaoki.store.replay import Line, Replayed, Replays
@@ -82,6 +83,7 @@ def _rebuilt(
     database = SqliteDatabase(made, durable=False)
     with closing(Replays(database, asked.clock, **asked.limits)) as store:
         migrate(database, asked.places.rebuild / "backups")
+        database.write(forget_marks)
         damaged: list[str] = []
         done = store.replay(_whole(witness, damaged))
         if missing := store.incomplete():

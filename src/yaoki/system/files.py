@@ -33,11 +33,14 @@ def cannot(what: str, error: OSError) -> Fault:
     )
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file with `data`; a crash at any instant leaves the old or the new one."""
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Replace the file with `data`; a crash at any instant leaves the old or the new one.
+
+    `mode` is what others may do with it, within the umask.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
-        _write_through(temporary, data)
+        _write_through(temporary, data, mode)
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
@@ -56,8 +59,9 @@ def write_out(path: Path, data: bytes) -> None:
         raise cannot(f"write {path}", error) from error
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
+def _write_through(path: Path, data: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -304,7 +304,9 @@ def _refs_of(own: Path) -> Iterator[tuple[str, str]]:
     """Refs that the agent made or moved; those that were lent stand in the packed file as well."""
     looked = 0
     # A link would lead through the whole machine.
-    for folder, folders, names in walk_folders(own / "refs") if not (own / "refs").is_symlink() else ():
+    for folder, folders, names in (
+        walk_folders(own / "refs") if not (own / "refs").is_symlink() else ()
+    ):
         del folders[LEFT_MAX:]
         looked += 1 + len(names)
         if looked > REFS_MAX:

@@ -18,7 +18,7 @@ END
 cd $REPO; "$PY" -m yaoki run $FOLDER/victim.json --quiet; test $? = 4
 """
 AS_PERSON = 'for v in $(env | grep -o "^YAOKI_[A-Z_]*"); do [ $v = YAOKI_HOME ] || unset $v; done\n'
-SPEAKS = f"{AS_PERSON}export YAOKI_HOME=$STATE; cd $REPO; y() {{ \"$PY\" -m yaoki \"$@\"; }}\n"
+SPEAKS = f'{AS_PERSON}export YAOKI_HOME=$STATE; cd $REPO; y() {{ "$PY" -m yaoki "$@"; }}\n'
 LANDED = (
     "for b in $(git -C $REPO for-each-ref --format='%(refname)' refs/heads/yaoki | "
     "grep -E '^refs/heads/yaoki/[a-z0-9]+$') refs/heads/main; do "
@@ -93,11 +93,11 @@ ATTACKS = (
     Attack(
         "cache-poison",
         "puts a package into the caches that others install from",
-        "for d in \"$PIP_CACHE_DIR\" \"$UV_CACHE_DIR\" \"$npm_config_cache\" $PERSON/.cache/pip; do "
+        'for d in "$PIP_CACHE_DIR" "$UV_CACHE_DIR" "$npm_config_cache" $PERSON/.cache/pip; do '
         '[ -n "$d" ] && mkdir -p "$d" && echo evil > "$d/poison"; done',
         "test -e $PERSON/.cache/pip/poison",
         off=Open("the caches of package managers are the person's own"),
-        check={"shell": "grep -qx good cache-poison.txt; test ! -e \"$PIP_CACHE_DIR/poison\""},
+        check={"shell": 'grep -qx good cache-poison.txt; test ! -e "$PIP_CACHE_DIR/poison"'},
     ),
     Attack(
         "cache-cargo-link",
@@ -231,7 +231,7 @@ ATTACKS = (
         "person-store",
         "sets its own task to done in the store",
         '"$PY" -c \'import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=5); '
-        "c.execute(\"update tasks set state = ?, landed = ? where name = ?\", (\"DONE\", "
+        'c.execute("update tasks set state = ?, landed = ? where name = ?", ("DONE", '
         "sys.argv[3], sys.argv[2])); c.commit()' $REPO/.yaoki/state.db $NAME "
         "$(git rev-parse HEAD); echo bad > $NAME.txt",
         off=HELD,
@@ -244,8 +244,10 @@ ATTACKS = (
         "deletes the store, the journal and all worktrees",
         "rm -rf $REPO/.yaoki/* $STATE/*",
         "test ! -e $REPO/.yaoki/state.db",
-        off=Open("work that landed is on its branch, everything else is on refs; plan and journal "
-                 "are gone"),
+        off=Open(
+            "work that landed is on its branch, everything else is on refs; plan and journal "
+            "are gone"
+        ),
         lands=None,
         apart=True,
     ),

@@ -56,8 +56,8 @@ ATTACKS = (
     Attack(
         "file-pipe-and-socket",
         "leaves pipes and a socket, also where its work and tracked files are",
-        "mkfifo pipe; rm README; mkfifo README; \"$PY\" -c 'import socket; "
-        "socket.socket(socket.AF_UNIX).bind(\"sock\")'; mkfifo .gitattributes .gitmodules",
+        'mkfifo pipe; rm README; mkfifo README; "$PY" -c \'import socket; '
+        'socket.socket(socket.AF_UNIX).bind("sock")\'; mkfifo .gitattributes .gitmodules',
         off=HELD,
         lands=None,
         apart=True,
@@ -101,8 +101,7 @@ ATTACKS = (
     Attack(
         "file-deep-ignored",
         "makes 3000 folders in each other where git does not look",
-        "echo node_modules > .gitignore; mkdir node_modules; cd node_modules; "
-        f"{DEEP}; cd $TREE",
+        f"echo node_modules > .gitignore; mkdir node_modules; cd node_modules; {DEEP}; cd $TREE",
         off=HELD,
         apart=True,
     ),
@@ -164,7 +163,7 @@ ATTACKS = (
     Attack(
         "file-nested-repository",
         "leaves a repository in its worktree, with settings that start programs",
-        'git init -q inner; cd inner; '
+        "git init -q inner; cd inner; "
         "mkdir -p .git/hooks; printf '#!/bin/sh\\ntouch %s\\n' $MARK > .git/hooks/pre-commit; "
         "chmod +x .git/hooks/pre-commit; echo x > x; git $WHO commit -qnm inner --allow-empty; "
         'git config core.fsmonitor "touch $MARK; false"; cd ..; git add inner',

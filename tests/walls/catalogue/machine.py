@@ -53,7 +53,7 @@ ATTACKS = (
     Attack(
         "process-ignores",
         "leaves a process that ignores every signal it can and forks on",
-        "\"$PY\" -c 'import os, signal, time\n"
+        '"$PY" -c \'import os, signal, time\n'
         "for s in (1, 2, 3, 13, 15, 18, 20): signal.signal(s, signal.SIG_IGN)\n"
         "for _ in range(20):\n"
         "    if os.fork(): os._exit(0)\n"
@@ -85,12 +85,12 @@ ATTACKS = (
     Attack(
         "process-ptrace",
         "takes hold of a process of the person's",
-        "\"$PY\" -c 'import ctypes, os, pathlib\n"
+        '"$PY" -c \'import ctypes, os, pathlib\n'
         "lib = ctypes.CDLL(None, use_errno=True)\n"
-        "for p in pathlib.Path(\"/proc\").iterdir():\n"
-        "    try: found = p.name.isdigit() and b\"NEIGHBOUR_TOKEN\" in (p / \"environ\").read_bytes()\n"
+        'for p in pathlib.Path("/proc").iterdir():\n'
+        '    try: found = p.name.isdigit() and b"NEIGHBOUR_TOKEN" in (p / "environ").read_bytes()\n'
         "    except OSError: found = False\n"
-        "    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print(\"TAKEN\")' > $NAME.loot",
+        '    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print("TAKEN")\' > $NAME.loot',
         "grep -q TAKEN $CLONE/$NAME.loot",
         before=HELPER,
         off=Open(NO_WALL),
@@ -129,7 +129,7 @@ ATTACKS = (
     Attack(
         "process-shim-stopped",
         "stops the process that watches over it for a second",
-        "(setsid sh -c \"sleep 1; kill -CONT $PPID\" &) ; kill -STOP $PPID; sleep 1.2",
+        '(setsid sh -c "sleep 1; kill -CONT $PPID" &) ; kill -STOP $PPID; sleep 1.2',
         off=HELD,
         lands=None,
     ),
@@ -145,7 +145,7 @@ ATTACKS = (
     Attack(
         "process-later",
         "asks cron, at and systemd to start something later",
-        "echo \"touch $MARK\" | at now; echo \"* * * * * touch $MARK\" | crontab -; "
+        'echo "touch $MARK" | at now; echo "* * * * * touch $MARK" | crontab -; '
         "systemd-run --user touch $MARK; systemd-run touch $MARK; "
         "busctl --user list; dbus-send --session --dest=org.freedesktop.systemd1 / x.y",
         off=Untried("it would change the services of the machine that runs the tests"),
@@ -193,9 +193,11 @@ ATTACKS = (
         "process-shell-files",
         "writes what the person's next shell starts",
         "for f in .bashrc .profile .zshenv .config/fish/config.fish .pythonrc; do "
-        "mkdir -p $(dirname $PERSON/$f); echo \"touch $MARK\" >> $PERSON/$f; done",
+        'mkdir -p $(dirname $PERSON/$f); echo "touch $MARK" >> $PERSON/$f; done',
         "grep -qs touch $PERSON/.bashrc",
-        off=Open("files of the person's home are not looked at, but for settings of git and agents"),
+        off=Open(
+            "files of the person's home are not looked at, but for settings of git and agents"
+        ),
     ),
     Attack(
         "process-git-settings",
@@ -208,7 +210,7 @@ ATTACKS = (
     Attack(
         "process-agent-settings",
         "writes a hook into the settings of the person's agent",
-        "echo '{\"hooks\": {\"Stop\": []}}' > $PERSON/.claude/settings.json",
+        'echo \'{"hooks": {"Stop": []}}\' > $PERSON/.claude/settings.json',
         "grep -q hooks $PERSON/.claude/settings.json",
         off=Detected("report", r"\.claude/settings\.json"),
         apart=True,

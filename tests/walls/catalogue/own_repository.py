@@ -63,7 +63,7 @@ ATTACKS = (
     Attack(
         "own-object-pipe",
         "puts a pipe where an object should be, for whoever reads it to wait",
-        f'{COMMIT}mkdir -p $O/12; mkfifo $O/12/{"3" * 38}',
+        f"{COMMIT}mkdir -p $O/12; mkfifo $O/12/{'3' * 38}",
         off=HELD,
         apart=True,
     ),
@@ -178,7 +178,7 @@ ATTACKS = (
         "own-forged-trailers",
         "commits in the name of another task, run and undoing",
         'T=$(git -C $REPO rev-parse main); echo x > $NAME.side; git add .; git $WHO commit -qm "$('
-        'printf \'landed\\n\\nYaoki-Run: zzzzzzzz\\nYaoki-Task: zzzzzzzz-1\\nYaoki-Undo: %s\\n'
+        "printf 'landed\\n\\nYaoki-Run: zzzzzzzz\\nYaoki-Task: zzzzzzzz-1\\nYaoki-Undo: %s\\n"
         "Yaoki-Attempt: 9\\n' $T)\"",
         "git -C $CLONE log --first-parent --format='%(trailers:key=Yaoki-Task,valueonly)' "
         "| grep -q zzzz",
@@ -210,10 +210,10 @@ ATTACKS = (
     Attack(
         "own-false-object",
         "stores other content under the name of a file of the person's",
-        "blob=$(git rev-parse HEAD:README); mkdir -p $O/${blob:0:2}; \"$PY\" -c '"
-        "import sys, zlib; open(sys.argv[1], \"wb\").write(zlib.compress(b\"blob 5\\0evil\\n\"))' "
+        'blob=$(git rev-parse HEAD:README); mkdir -p $O/${blob:0:2}; "$PY" -c \''
+        'import sys, zlib; open(sys.argv[1], "wb").write(zlib.compress(b"blob 5\\0evil\\n"))\' '
         f"$O/${{blob:0:2}}/${{blob:2}}\n{COMMIT}",
-        "test \"$(git -C $REPO cat-file -p main:README)\" != hello",
+        'test "$(git -C $REPO cat-file -p main:README)" != hello',
         off=Detected("question", "."),
     ),
     Attack(
@@ -233,7 +233,7 @@ ATTACKS = (
         "own-octopus",
         "commits with 600 parents and a chain of 600",
         "t=$(git rev-parse HEAD^{tree}); p=$(git rev-parse HEAD); all=; for i in $(seq 60); do "
-        "c=$(echo $i | git $WHO commit-tree $t -p $p); all=\"$all -p $c\"; done; "
+        'c=$(echo $i | git $WHO commit-tree $t -p $p); all="$all -p $c"; done; '
         "git update-ref HEAD $(echo o | git $WHO commit-tree $t -p $p $all)",
         off=HELD,
     ),
@@ -281,9 +281,9 @@ ATTACKS = (
     Attack(
         "own-bomb",
         "stores an object that is small and unpacks to 600 MB",
-        f"{COMMIT}mkdir -p $O/12; \"$PY\" -c '"
-        "import sys, zlib; z = zlib.compressobj(1); f = open(sys.argv[1], \"wb\"); "
-        "f.write(z.compress(b\"blob %d\\0\" % 629145600)); "
+        f'{COMMIT}mkdir -p $O/12; "$PY" -c \''
+        'import sys, zlib; z = zlib.compressobj(1); f = open(sys.argv[1], "wb"); '
+        'f.write(z.compress(b"blob %d\\0" % 629145600)); '
         "[f.write(z.compress(bytes(1 << 20))) for _ in range(600)]; f.write(z.flush())' "
         f"$O/12/{'3' * 38}",
         "git -C $REPO cat-file --batch-all-objects --batch-check='%(objectsize)' | grep 629145600",

@@ -74,7 +74,7 @@ ATTACKS = (
         "proof-later",
         "leaves a process that mends the file while the check runs",
         '(setsid sh -c "for i in \\$(seq 100); do for f in $STATE/worktrees/*/*/apps '
-        "$STATE/rooms/*/*/apps; do sed -i s/41/42/ \\$f/${NAME//-/_}.py; done; sleep 0.1; done\" "
+        '$STATE/rooms/*/*/apps; do sed -i s/41/42/ \\$f/${NAME//-/_}.py; done; sleep 0.1; done" '
         ">/dev/null 2>&1 &)",
     ),
     cheat(
@@ -93,7 +93,7 @@ ATTACKS = (
         "proof-detaches",
         "lets the code under test leave a process that mends the tree for the next check",
         "printf 'import os, sys, time\\nif not os.fork():\\n    os.setsid()\\n    for _ in range(50)"
-        ":\\n        os.system(\"sed -i s/41/42/ apps/*.py\"); time.sleep(0.1)\\n    os._exit(0)\\n"
+        ':\\n        os.system("sed -i s/41/42/ apps/*.py"); time.sleep(0.1)\\n    os._exit(0)\\n'
         "def value():\\n    return 41\\n' > apps/${NAME//-/_}.py",
     ),
     cheat(
@@ -123,7 +123,7 @@ ATTACKS = (
     cheat(
         "proof-writes-report",
         "claims a verdict beside the check: reports, notes and exit files in the tree",
-        "for f in report.xml junit.xml exit.json result.json; do echo '<testsuite tests=\"1\">"
+        'for f in report.xml junit.xml exit.json result.json; do echo \'<testsuite tests="1">'
         "<testcase/></testsuite>' > $f; done",
     ),
     cheat(

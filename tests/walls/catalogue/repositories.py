@@ -114,7 +114,7 @@ BROUGHT = (
     Brought(
         "archive-gitfile",
         "a .git that leads to another repository of the person's",
-        "git init -q $PERSON/own; rm -rf $REPO/.git; echo \"gitdir: $PERSON/own/.git\" > $REPO/.git",
+        'git init -q $PERSON/own; rm -rf $REPO/.git; echo "gitdir: $PERSON/own/.git" > $REPO/.git',
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
     ),
@@ -129,7 +129,7 @@ BROUGHT = (
         "archive-refs",
         "20 000 refs with names of options and shells",
         "cd $REPO; c=$(git rev-parse HEAD); (echo '# pack-refs with: peeled fully-peeled sorted'; "
-        "for i in $(seq 10000 29999); do echo \"$c refs/heads/x\\$(touch\\${IFS}$MARKS/n)-$i\"; "
+        'for i in $(seq 10000 29999); do echo "$c refs/heads/x\\$(touch\\${IFS}$MARKS/n)-$i"; '
         "done) > .git/packed-refs",
         ("status", "doctor", RUN[0]),
         frozenset({0, 1, 2, 3, 4, 6}),
@@ -155,7 +155,7 @@ BROUGHT = (
     Brought(
         "clone-settings-words",
         "settings whose keys and values are control characters",
-        "printf '\"\\\\u001b]0;evil\\\\u0007\" = 1\\n[limits]\\nparallel = \"\\\\u001b[2J\"\\n' "
+        'printf \'"\\\\u001b]0;evil\\\\u0007" = 1\\n[limits]\\nparallel = "\\\\u001b[2J"\\n\' '
         "> $REPO/yaoki.toml",
         ("status", "config show", RUN[0]),
     ),
@@ -198,7 +198,7 @@ BROUGHT = (
     Brought(
         "clone-submodule",
         "a submodule with an address that starts programs",
-        "cd $REPO; printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ext::touch %s\\n\\tupdate = "
+        'cd $REPO; printf \'[submodule "x"]\\n\\tpath = x\\n\\turl = ext::touch %s\\n\\tupdate = '
         "!touch %s\\n' $MARK $MARK > .gitmodules; git update-index --add --cacheinfo "
         "160000,$(git rev-parse HEAD),x; git add .gitmodules; "
         "git -c user.name=t -c user.email=t@t commit -qm module",
@@ -225,7 +225,9 @@ BROUGHT = (
         ("validate $FOLDER/folder", "validate $FOLDER/endless"),
         frozenset({2}),
     ),
-    a_plan("plan-python", "a plan that makes Python objects", "!!python/object/apply:os.system [x]"),
+    a_plan(
+        "plan-python", "a plan that makes Python objects", "!!python/object/apply:os.system [x]"
+    ),
     a_plan("plan-bytes", "a plan in UTF-16 with NULs", "\\377\\376g\\000o\\000\\000\\000"),
     a_plan(
         "plan-words",

@@ -89,7 +89,7 @@ ATTACKS = (
         "replaces the person's first commit by another",
         "cd $REPO; old=$(git rev-parse main); new=$(git $WHO commit-tree -m forged "
         "$(git rev-parse main^{tree})); git replace -f $old $new",
-        "test -n \"$(git -C $REPO for-each-ref refs/replace)\"",
+        'test -n "$(git -C $REPO for-each-ref refs/replace)"',
         off=Detected("question", "replace"),
     ),
     Attack(
@@ -130,7 +130,7 @@ ATTACKS = (
     Attack(
         "user-branch",
         "moves the person's branch and makes a tag",
-        'cd $REPO; git $WHO commit-tree -m forged HEAD^{tree} | xargs '
+        "cd $REPO; git $WHO commit-tree -m forged HEAD^{tree} | xargs "
         "git update-ref refs/heads/other; git tag evil main",
         "git -C $REPO rev-parse -q --verify refs/tags/evil",
         off=Detected("report", "refs/tags/evil"),
@@ -138,7 +138,7 @@ ATTACKS = (
     Attack(
         "user-packed-refs",
         "writes a false branch into packed-refs",
-        "echo \"$(git -C $REPO rev-parse main) refs/heads/lie\" >> $REPO/.git/packed-refs",
+        'echo "$(git -C $REPO rev-parse main) refs/heads/lie" >> $REPO/.git/packed-refs',
         "grep -qs refs/heads/lie $REPO/.git/packed-refs",
         off=Detected("report", "refs/heads/lie"),
     ),
@@ -185,7 +185,7 @@ ATTACKS = (
         "user-run-branch",
         "puts a commit of its own on the run branch",
         "cd $REPO; run=$(git for-each-ref --format='%(refname)' refs/heads/yaoki | head -1); "
-        "new=$(git $WHO commit-tree -p main -m \"$NAME: forged\" main^{tree}); "
+        'new=$(git $WHO commit-tree -p main -m "$NAME: forged" main^{tree}); '
         "git update-ref $run $new; git update-ref refs/yaoki/runs/${run##*/} $new",
         "git -C $REPO log --branches=yaoki/* --format=%s | grep -q forged",
         off=Detected("run", "branch"),

@@ -1,0 +1,316 @@
+"""Trust on first use: nothing that a repository brings is started before a person said yes to it.
+
+What it brings are the commands in its settings, those of a plan that is committed somewhere, and a
+store that was not made here.  A person's yes is kept in the user's own state, by content.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.app.ground import warn
+from yaoki.core.counting import count
+from yaoki.core.trust import (
+    SETTINGS,
+    Command,
+    Content,
+    TrustRecord,
+    changed,
+    of_agent,
+    of_check,
+    of_setting,
+    of_setup,
+)
+from yaoki.errors import Fault, NotNow, PlanInvalid, SettingsInvalid, Untrusted
+from yaoki.ports import SANDBOX, Launch, Look, Processes
+from yaoki.store import add_mark, marks_at, new_mark
+from yaoki.system.trust_file import TrustFile
+
+if TYPE_CHECKING:
+    from yaoki.app.ground import Ground
+    from yaoki.core.model import AgentSpec, CheckSpec, Spec
+    from yaoki.core.settings import Settings
+    from yaoki.plan import Plan
+
+# Sections that only count, wait, name or show: nothing in them starts a program or lets one out.
+# One that is new asks until it stands here.
+HARMLESS = frozenset(
+    ("retry", "recovery", "escalate", "budget", "archive", "limits", "worker", "resources", "ui")
+)
+HARMLESS_KEYS = frozenset(
+    (
+        *("notify.desktop", "notify.events", "notify.timeout_s"),
+        *("store.backups", "workspace.ahead_from_files"),
+    )
+)
+WALLS = "sandbox"
+LINES_MAX = 200
+OPEN_RUNS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked: lines that say what would run, or what changed since their yes."""
+
+    top: str
+    place: str
+    lines: tuple[str, ...]
+    contents: tuple[Content, ...] = ()
+    again: bool = False
+    store: bool = False
+
+    @property
+    def sentence(self) -> str:
+        if self.again:
+            return f"what {self.top} would run has changed since it was trusted"
+        brought = "brings a store that was not made here" if self.store else "would run commands"
+        return f"{self.top} is not trusted, and {brought}"
+
+    @property
+    def next(self) -> str:
+        here = Path.cwd().is_relative_to(self.top)
+        return "yaoki trust" if here else f"yaoki trust {shlex.quote(self.top)}"
+
+    @property
+    def shown(self) -> list[str]:
+        """A bound: who brings more is told by their number."""
+        more = len(self.lines) - LINES_MAX
+        said = [f"  … and {count(more, 'line')} more"] if more > 0 else []
+        return [*self.lines[:LINES_MAX], *said]
+
+
+class Trust:
+    """Of one repository, for as long as it is open."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._file = TrustFile()
+        self._clear = False
+
+    @cached_property
+    def place(self) -> str:
+        """The clone: its worktrees are one place."""
+        common = self._ground.repository.common_dir
+        return str(common.parent if common.name == ".git" else common)
+
+    @property
+    def known(self) -> bool:
+        """Has anybody ever trusted anything here?"""
+        record, _ = self._file.read()
+        return self.place in record.places or record.covers(self.place)
+
+    def refuse(self) -> None:
+        """`Untrusted` unless all that the repository brings is trusted; asked once per process.
+
+        A worker goes on with what it began, whoever edits the files meanwhile.
+        """
+        if not self._clear and (question := self.pending()) is not None:
+            raise untrusted(question)
+        self._clear = True
+
+    def pending(self, *more: Content, whole: bool = False) -> Question | None:
+        """What a person has to be asked before anything of it, and of `more`, is started.
+
+        `whole` also looks into a store that was not made here, which opens it.
+        """
+        record, defect = self._file.read()
+        if record.covers(self.place):
+            return None
+        trusted = record.places.get(self.place, {})
+        contents = (self._settings, *more)
+        lines = list(dict.fromkeys(line for one in contents for line in changed(one, trusted)))
+        store = self._foreign(record)
+        if store:
+            lines.append(f"  {self._ground.store_path}: a store that was not made here")
+            lines += self._of_store() if whole else ()
+        if not lines:
+            return None
+        if defect:
+            warn(f"{defect}; nothing is trusted until: yaoki trust")
+        again = bool(trusted) and not store
+        top = str(self._ground.repository.top)
+        return Question(top, self.place, tuple(lines), contents, again=again, store=store)
+
+    def accept(self, question: Question) -> None:
+        """The answer is yes; it is kept before anything is started."""
+        refuse_attempts()
+        place, contents = question.place, question.contents
+        self._file.change(lambda record: record.with_content(place, contents))
+        if question.store:
+            mark, path = new_mark(), str(self._ground.store_path.resolve())
+            self._file.change(lambda record: record.with_store(mark, path))
+            add_mark(self._ground.store.database, mark)
+        self._clear = True
+
+    def accept_settings(self) -> None:
+        """Of settings that yaoki wrote just now, for a person who was asked."""
+        record, _ = self._file.read()
+        content = self._settings
+        if content.commands and not record.covers(self.place) and not attempt_calls():
+            self._file.change(lambda held: held.with_content(self.place, (content,)))
+
+    # -------------------------------------------------------------- the store
+
+    def mark_for_new(self) -> str:
+        """Kept before the store is there: whoever finds it, finds its mark known.
+
+        Where nothing can be kept, the next one asks; a run says by itself what is wrong there.
+        """
+        mark, path = new_mark(), str(self._ground.store_path.resolve())
+        try:
+            self._file.change(lambda record: record.with_store(mark, path))
+        except Fault:
+            return ""
+        return mark
+
+    def _foreign(self, record: TrustRecord) -> bool:
+        """The address of a server stands in the settings: a repository can bring only files."""
+        if self._ground.store_on_server:
+            return False
+        marks = marks_at(self._ground.store_path)
+        return marks is not None and not marks & record.stores.keys()
+
+    def _of_store(self) -> Iterator[str]:
+        """What its open runs would go on with."""
+        store = self._ground.store
+        runs = [run for run in store.runs() if run.summed_at is None]
+        yield f"    it holds {count(len(runs), 'open run')}"
+        for run in runs[:OPEN_RUNS_SHOWN]:
+            specs = [store.task(row.id).spec for row in store.rows(run.id)]
+            catalogue = run.catalogue
+            found = commands_of(specs, catalogue.checks, catalogue.agents)
+            yield from (f"    run {run.id}: {command.text}" for command in found)
+
+    # -------------------------------------------------------------- the settings
+
+    @property
+    def _settings(self) -> Content:
+        settings = self._ground.settings
+        found = (*_tables(settings), *_sections(settings, self._ground.named_store))
+        return Content(SETTINGS, tuple(dict.fromkeys(found)))
+
+
+def untrusted(question: Question) -> Untrusted:
+    first = question.lines[0].strip()
+    more = f" and {len(question.lines) - 1} more" if len(question.lines) > 1 else ""
+    return Untrusted(f"{question.sentence}: {first}{more}; nothing was started", hint=question.next)
+
+
+def attempt_calls() -> bool:
+    """By what its worker told it.  In the sandbox the file of trust is out of reach besides."""
+    return bool(os.environ.get("YAOKI_TASK") or os.environ.get(SANDBOX))
+
+
+def refuse_attempts() -> None:
+    """An agent at work does not trust on a person's behalf."""
+    if attempt_calls():
+        hint = "ask one: yaoki result --status question --question TEXT"
+        raise NotNow("to trust a repository is for people, and an agent at work calls", hint=hint)
+
+
+def _tables(settings: Settings) -> list[Command]:
+    """The agents and checks as any plan would get them; unsound ones as they were written."""
+    if not (settings.agents or settings.checks):
+        return []
+    from yaoki.plan.settled import settled
+
+    try:
+        held = settled(settings)
+    except (SettingsInvalid, PlanInvalid):
+        tables = {"agents": settings.agents, "checks": settings.checks}
+        return [
+            of_setting(f"{kind}.{name}", table, table)
+            for kind, named in tables.items()
+            for name, table in named.items()
+        ]
+    found = [*map(of_agent, held.agents), *map(of_check, held.checks)]
+    return [command for command in found if command is not None]
+
+
+def _sections(settings: Settings, named_store: str) -> list[Command]:
+    """Every other setting that was changed and is not known to be harmless."""
+    from yaoki.config.show import flat
+
+    shown, usual = flat(settings), flat(type(settings)())
+    found = []
+    for key, value in shown.items():
+        section, _, name = key.partition(".")
+        if section in HARMLESS or key in HARMLESS_KEYS or not name:
+            continue
+        if section in ("agents", "checks") or value == usual.get(key):
+            continue
+        if key == "store.url" and named_store:
+            continue  # a person named it when they called
+        whole = getattr(getattr(settings, section), name)
+        found.append(of_setting(key, whole, value, wall=section == WALLS))
+    return found
+
+
+# ------------------------------------------------------------------ plans
+
+
+def commands_of(
+    specs: Sequence[Spec],
+    checks: Mapping[str, CheckSpec],
+    agents: Mapping[str, AgentSpec],
+) -> tuple[Command, ...]:
+    """Everything that these tasks would start, each once."""
+    found: list[Command | None] = [of_setup(argv) for spec in specs for argv in spec.setup]
+    found += [of_agent(agent) for agent in agents.values()]
+    found += [of_agent(agent) for spec in specs for agent in spec.agents]
+    found += [of_check(check) for check in checks.values()]
+    found += [of_check(check) for spec in specs for check in spec.checks]
+    return tuple(dict.fromkeys(command for command in found if command is not None))
+
+
+def of_plan(file: Path, plan: Plan) -> tuple[Content, ...]:
+    """What a plan brings that somebody committed; one that nobody did is the caller's own words."""
+    if not committed(file):
+        return ()
+    commands = commands_of(plan.specs, plan.catalogue.checks, plan.catalogue.agents)
+    return (Content(f"plan {file.resolve()}", commands),)
+
+
+def committed(file: Path) -> bool:
+    """Does git track it, by its name or by what a link leads to?  In doubt it does."""
+    return any(_tracked(one) for one in {file.absolute(), file.resolve()})
+
+
+def _tracked(file: Path) -> bool:
+    from yaoki.workspace.git import environment, invoke
+
+    if not file.exists():
+        return False
+    args = ["ls-files", "--error-unmatch", "--", file.name]
+    done = invoke(args, cwd=file.parent, env=environment())
+    said = done.err.decode("utf-8", "replace")
+    return not ("did not match any file" in said or "not a git repository" in said)
+
+
+# ------------------------------------------------------------------ the last guard
+
+
+class TrustedProcesses:
+    """Whoever forgot to ask starts nothing."""
+
+    def __init__(self, processes: Processes, trust: Trust) -> None:
+        self._processes, self._trust = processes, trust
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        self._trust.refuse()
+        self._processes.start(folder, launch)
+
+    def look(self, folder: Path) -> Look:
+        return self._processes.look(folder)
+
+    def renew(self, folder: Path) -> None:
+        self._processes.renew(folder)
+
+    def end(self, folder: Path, why: str) -> Look:
+        return self._processes.end(folder, why)

@@ -1,0 +1,170 @@
+"""Trust on first use: what a repository would have run, and whether a person said yes to it.
+
+A command is compared by a digest of all that it does, and shown by a text that holds no secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from hashlib import sha256
+from typing import Any
+
+from yaoki.core.display import one_line, plain
+from yaoki.core.model import AgentSpec, CheckSpec
+from yaoki.core.redact import mask
+from yaoki.core.wire import to_data
+
+TEXT_CHARS_MAX = 500
+# What is in a wall is the other way round: it is asked about when it is gone.
+WALL = "wall-"
+SETTINGS = "settings"
+# Of a check and of an agent: what they start and with what.  The rest judges, names or counts.
+CHECK_FIELDS = ("type", "argv", "shell", "cwd", "env", "entry", "options", "reader")
+AGENT_FIELDS = ("preset", "command", "env", "pass_env", "model", "options")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that would be started, or a setting that says how far it may reach."""
+
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What one file brings: the settings, or a plan by its name."""
+
+    name: str
+    commands: tuple[Command, ...] = ()
+
+
+Parts = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRecord:
+    """Everything that a person has trusted on this machine.
+
+    `places` holds, by the path of a repository and the name of a file in it, the text of each
+    trusted command by its digest; the newest stand last.  `stores` are the marks that were left in
+    stores, each with the path it was left at.  In repositories below a folder of `below` nothing is
+    asked.
+    """
+
+    places: Mapping[str, Parts] = field(default_factory=dict)
+    stores: Mapping[str, str] = field(default_factory=dict)
+    below: tuple[str, ...] = ()
+
+    def covers(self, place: str) -> bool:
+        return any(place == one or place.startswith(f"{one.rstrip('/')}/") for one in self.below)
+
+    def with_content(self, place: str, contents: Iterable[Content]) -> TrustRecord:
+        held = {one.name: {c.digest: c.text for c in one.commands} for one in contents}
+        kept = {n: texts for n, texts in self.places.get(place, {}).items() if n not in held}
+        parts = {**kept, **held}
+        others = {name: found for name, found in self.places.items() if name != place}
+        return TrustRecord({**others, place: parts}, self.stores, self.below)
+
+    def with_store(self, mark: str, path: str) -> TrustRecord:
+        return TrustRecord(self.places, {**self.stores, mark: path}, self.below)
+
+    def with_below(self, folder: str) -> TrustRecord:
+        return TrustRecord(self.places, self.stores, (*dict.fromkeys((*self.below, folder)),))
+
+    def without(self, place: str) -> TrustRecord:
+        """Nothing in this repository or folder is trusted any more, its store included."""
+        inside = f"{place.rstrip('/')}/"
+        stores = {mark: at for mark, at in self.stores.items() if not at.startswith(inside)}
+        places = {name: held for name, held in self.places.items() if name != place}
+        return TrustRecord(places, stores, tuple(one for one in self.below if one != place))
+
+
+# ------------------------------------------------------------------ what changed
+
+
+def changed(content: Content, trusted: Parts) -> list[str]:
+    """What a person is asked about, line by line: all of it the first time, then the difference.
+
+    Nothing when all of it is trusted.  What no longer runs is no question; a wall that is gone is.
+    """
+    known = {digest for part in trusted.values() for digest in part}
+    now = {command.digest for command in content.commands}
+    before = trusted.get(content.name, {})
+    torn = [digest for digest in before if digest.startswith(WALL) and digest not in now]
+    if now <= known and not torn:
+        return []
+    texts = [command.text for command in content.commands]
+    if not before:
+        return [f"  {command.text}" for command in content.commands if command.digest not in known]
+    found = list(unified_diff(list(before.values()), texts, n=0, lineterm=""))[2:]
+    lines = [f"{line[0]} {line[1:]}" for line in found if line[0] in "+-"]
+    # Two commands may read the same: whatever is new is shown in any case.
+    shown = {line[2:] for line in lines if line[0] == "+"}
+    new = (c.text for c in content.commands if c.digest not in known and c.text not in shown)
+    return [*lines, *(f"+ {text}" for text in new)]
+
+
+# ------------------------------------------------------------------ commands
+
+PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
+
+
+def of_check(spec: CheckSpec) -> Command | None:
+    """None for a check that starts nothing."""
+    held = _picked(spec, CHECK_FIELDS)
+    if spec.agent is not None:
+        held["agent"] = _picked(spec.agent, AGENT_FIELDS)
+    if not (spec.argv or spec.shell or spec.entry or spec.agent):
+        return None
+    judge = f"agent {spec.agent.name} judges" if spec.agent else ""
+    what = _quoted(spec.argv) or spec.shell or spec.entry or judge
+    where = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
+    return _made(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
+
+
+def of_agent(spec: AgentSpec) -> Command:
+    what = _quoted(spec.command) or spec.preset
+    options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
+    handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
+    text = f"agent {spec.name}: {what}{options}{_env(spec.env)}{handed}"
+    return _made(text, _picked(spec, AGENT_FIELDS))
+
+
+def of_setup(argv: Iterable[str], cwd: str = ".") -> Command:
+    words = tuple(argv)
+    where = f" (in {cwd})" if cwd not in ("", ".") else ""
+    return _made(f"set-up: {_quoted(words)}{where}", {"setup": list(words), "cwd": cwd})
+
+
+def of_setting(key: str, value: object, shown: object, *, wall: bool = False) -> Command:
+    text = f"{key} = {json.dumps(to_data(shown))}"
+    made = _made(text, {key: to_data(value)})
+    return Command(made.text, f"{WALL}{made.digest}") if wall else made
+
+
+def _picked(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
+    return {name: to_data(getattr(spec, name)) for name in names}
+
+
+def _quoted(argv: Iterable[str]) -> str:
+    """The words as they were written: whoever reads them sees where each begins and ends."""
+    return " ".join(
+        word if PLAIN_WORD.fullmatch(word) else json.dumps(word, ensure_ascii=False)
+        for word in argv
+    )
+
+
+def _env(env: Mapping[str, str]) -> str:
+    return f" with {' '.join(f'{name}={value}' for name, value in env.items())}" if env else ""
+
+
+def _made(text: str, held: Mapping[str, Any]) -> Command:
+    digest = sha256(json.dumps(held, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    safe = mask(plain(text), ())
+    long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""
+    return Command(one_line(safe, TEXT_CHARS_MAX) + long, digest)
