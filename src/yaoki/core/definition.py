@@ -22,13 +22,31 @@ class TreeView:
 
 
 @dataclass(frozen=True, slots=True)
+class Folding:
+    """Tests that became cases of a loop and ask the same there; `into` counts its new tests."""
+
+    names: frozenset[str] = frozenset()
+    into: int = 0
+
+    @property
+    def fewer(self) -> int:
+        """So many tests less a runner counts for that."""
+        return max(0, len(self.names) - self.into)
+
+
+NOT_FOLDED = Folding()
+
+
+@dataclass(frozen=True, slots=True)
 class DefinitionReview:
     """What a change does to the definition of the checks.
 
     `weakened`: surely weaker, by test or setting, each with its file in `where`.  `undecided`:
     changed files of the definition whose effect cannot be judged; the checks must pass with the
-    base's version of these as well, without the ones that the base does not have.
+    base's version of these as well, without the ones that the base does not have.  `folding`:
+    why a runner may count fewer tests than before.
     """
 
     weakened: tuple[Item, ...] = ()
     undecided: tuple[str, ...] = ()
+    folding: Folding = NOT_FOLDED

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from yaoki.core.baseline import KNOWN
 from yaoki.core.counting import count
+from yaoki.core.definition import NOT_FOLDED, Folding
 from yaoki.core.model import Finding, Item, Outcome
 
 NAME, PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
 COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
+_WORDS = re.compile(r"\w+")
 LOST = "passed at the base, and does not pass now"
 
 
@@ -36,8 +39,10 @@ def tests_told(finding: Finding) -> str:
     return count(passed, "test") if type(passed) is int else ""
 
 
-def fewer(now: Finding, base: Finding) -> Finding | None:
+def fewer(now: Finding, base: Finding, folding: Folding = NOT_FOLDED) -> Finding | None:
     """What is missing since the base; None when the same tests run, or nobody can say.
+
+    Tests that became cases of a loop are not missing, and neither are their numbers.
 
     By name where both sides have names: a test that passed at the base passes again.  Under a
     guard that lets old failures pass, nothing but a moved test takes the place of one that passed;
@@ -49,8 +54,10 @@ def fewer(now: Finding, base: Finding) -> Finding | None:
     named = bool(now.passing and base.passing)
     if named:
         lost = vanished(now.passing, base.passing, strict=KNOWN in now.params)
+        lost = tuple(name for name in lost if not folding.names & set(_WORDS.findall(name)))
         items = [Item(name, LOST, _file(name)) for name in lost]
-    if ran(now) >= ran(base) and (named or good(now) >= good(base)):
+    less = folding.fewer
+    if ran(now) + less >= ran(base) and (named or good(now) + less >= good(base)):
         return finding(items) if items else None
     more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
     skipped = f", and {count(more, 'more is', 'more are')} skipped" if more > 0 else ""

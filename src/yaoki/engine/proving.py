@@ -9,7 +9,7 @@ from typing import Any
 
 from yaoki.core.baseline import KNOWN, command_key, of_base, unmatched, weigh
 from yaoki.core.change import Change, Claims
-from yaoki.core.definition import DefinitionReview
+from yaoki.core.definition import DefinitionReview, Folding
 from yaoki.core.integrity import NAME as WEAKER
 from yaoki.core.integrity import counted, fewer
 from yaoki.core.model import (
@@ -165,7 +165,7 @@ class Proving:
             yield finding
             if not finding.settled:
                 return
-            less = self._fewer(case, finding, facts)
+            less = self._fewer(case, finding, facts, review.folding)
             if less is not None:
                 yield less
                 return
@@ -236,7 +236,9 @@ class Proving:
         base = self._baseline(case, facts, facts["before"])
         return weigh(finding, base, case.task.spec.fixes)
 
-    def _fewer(self, case: Case, finding: Finding, facts: Facts) -> Finding | None:
+    def _fewer(
+        self, case: Case, finding: Finding, facts: Facts, folding: Folding
+    ) -> Finding | None:
         """A green check that runs fewer tests than it did without this task; None when it does not.
 
         What passed here is the base of whatever builds on this commit, so nobody asks again.
@@ -250,7 +252,7 @@ class Proving:
             return None
         if task.spec.allow_weaker_tests or WEAKER in task.waivers or hold.why():
             return None
-        return fewer(finding, self._baseline(case, facts, facts["onto"]))
+        return fewer(finding, self._baseline(case, facts, facts["onto"]), folding)
 
     def _aims(
         self,

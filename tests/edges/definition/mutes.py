@@ -199,6 +199,28 @@ MUTES: dict[str, Case] = {
 
 # A second look with the base's version decides about these.
 DOUBTS: dict[str, Case] = {
+    "the same number with another sign": py(ONE, HEAD + "def test_f():\n    assert f(1) == -2\n"),
+    "the same numbers in other places": py(
+        HEAD + "def test_f():\n    assert f(3, 1) == 2\n",
+        HEAD + "def test_f():\n    assert f(1, 3) == 2\n",
+    ),
+    "the same list in another order": py(
+        HEAD + "def test_f():\n    assert f([2, 1]) == [1, 2]\n",
+        HEAD + "def test_f():\n    assert f([2, 1]) == [2, 1]\n",
+    ),
+    "a table with another sign": py(
+        HEAD + "def test_f():\n    assert f(1) == 2\n",
+        HEAD
+        + "def test_g():\n    for x, wanted in ((1, -2), (3, 4)):\n        assert f(x) == wanted\n",
+    ),
+    "another sign in javascript": js(JS.replace("toBe(2)", "toBe(-2)")),
+    "another sign in go": go(GO.replace("!= 2", "!= -2")),
+    "an assertion of its own": py(
+        CASE, CASE + "\n    def assertEqual(self, *given):\n        pass\n"
+    ),
+    "subtests of its own": py(
+        CASE, CASE + "\n    def subTest(self, **given):\n        return suppress(Exception)\n"
+    ),
     "under a new condition": py(
         ONE, HEAD + "def test_f():\n    if ready():\n        assert f(1) == 2\n"
     ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from yaoki.core.model import Item
 from yaoki.quality.definition.assertions import ANY_ERROR, TEXT_CHARS_MAX, Assertion
+from yaoki.quality.definition.equivalence import form_of_text, table_forms
 from yaoki.quality.definition.units import MODULE, Source, Unit
 from yaoki.quality.python import parsed
 
@@ -69,11 +70,14 @@ def _kept(one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion]
     """`kept`, `unsure` or `lost`."""
     if one.kind == "call":
         return "unsure"
-    for other in gained:
-        if _as_strong(other, one) and one.constants <= other.constants:
-            return "kept" if one.names <= other.names | {"assertEqual"} else "unsure"
-    if one.kind != "row" and in_table(one, new):
+    if one.kind != "row" and form_of_text(one.text) in table_forms(new):
         return "kept"
+    alike = [g for g in gained if _as_strong(g, one) and one.constants <= g.constants]
+    if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
+        return "kept"
+    # The same values may stand in other places, or with another sign.
+    if alike or (one.kind != "row" and in_table(one, new)):
+        return "unsure"
     if any(g.kind in ("call", "truth") and one.constants <= g.constants for g in gained):
         shared = any(one.names & g.names for g in gained if g.kind in ("call", "truth"))
         if shared and any(g.kind == "call" for g in gained):
@@ -100,21 +104,25 @@ def in_table(one: Assertion, unit: Unit) -> bool:
     )
 
 
-def covers(old: Unit, new: Unit) -> bool:
-    """Does this other test assert everything that one did?"""
+def covers(old: Unit, new: Unit) -> str:
+    """Does this other test assert everything that one did?  `kept`, `unsure` or `lost`."""
     asked = [a for a in old.assertions if a.kind != "call"]
     if not asked:
         calls = {a.text for a in old.assertions}
-        return bool(calls) and calls <= {a.text for a in new.assertions}
-    return all(
-        in_table(one, new)
-        or any(
-            _as_strong(other, one)
-            and one.constants <= other.constants
-            and (one.names <= other.names or one.text == other.text)
-            for other in new.assertions
-        )
-        for one in asked
+        return "kept" if calls and calls <= {a.text for a in new.assertions} else "lost"
+    known = table_forms(new) | {form_of_text(a.text) for a in new.assertions if a.kind != "row"}
+    if all(form_of_text(one.text) in known for one in asked):
+        return "kept"
+    return "unsure" if all(_asked_alike(one, new) for one in asked) else "lost"
+
+
+def _asked_alike(one: Assertion, new: Unit) -> bool:
+    """With the same values, if perhaps in other places."""
+    return in_table(one, new) or any(
+        _as_strong(other, one)
+        and one.constants <= other.constants
+        and (one.names <= other.names or one.text == other.text)
+        for other in new.assertions
     )
 
 

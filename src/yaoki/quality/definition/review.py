@@ -103,7 +103,8 @@ class _Review:
         weak = tuple(dict.fromkeys(item for item in self.items if not free(item.where)))
         named = {item.where for item in weak}
         unsure = (path for path in self.unsure if path not in named and not free(path))
-        return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)))
+        folding = self.suites.folding()
+        return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
     def judge(self, given: Sequence[Change]) -> None:
         # Only data and helpers are found through the tests, which take a while to read.

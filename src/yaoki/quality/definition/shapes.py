@@ -172,10 +172,15 @@ def _left(held: list[Shape], many: Counter[str]) -> list[Shape]:
 
 
 def _kept(one: Shape, gained: list[Shape]) -> str:
-    for other in gained:
-        if one.literals <= other.literals and (one.loose or not other.loose):
-            return "kept" if one.names <= other.names else "unsure"
-    return "lost"
+    """`kept`, `unsure` or `lost`.  The same values may stand in other places, or with a sign."""
+    if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
+        return "kept"
+    alike = (g for g in gained if one.literals <= g.literals and (one.loose or not g.loose))
+    return "unsure" if any(alike) else "lost"
+
+
+def _quoted_alike(text: str) -> str:
+    return text.replace("'", '"').replace("`", '"')
 
 
 def _only_adds(old: str, new: str) -> bool:

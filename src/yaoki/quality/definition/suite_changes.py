@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import unittest
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from yaoki.core.change import Change
+from yaoki.core.definition import Folding
 from yaoki.core.model import Item
 from yaoki.quality.definition.comparison import (
     Judgement,
@@ -16,6 +18,7 @@ from yaoki.quality.definition.comparison import (
     covers,
     swapped,
 )
+from yaoki.quality.definition.equivalence import form_of_text, loop_forms
 from yaoki.quality.definition.files import Files
 from yaoki.quality.definition.references import modules
 from yaoki.quality.definition.roles import is_support
@@ -24,6 +27,11 @@ from yaoki.quality.suites import is_collected
 
 GONE = "the test was deleted, or is never run"
 UNCOLLECTED = "no runner collects it any more"
+# What a test case inherits, and whoever defines it anew can make mute.
+_UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
+    *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
+    *("longMessage", "failureException"),
+}
 _CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 
 
@@ -34,6 +42,7 @@ class SuiteChanges:
     old: dict[str, Source] = field(default_factory=dict)
     new: dict[str, Source] = field(default_factory=dict)
     judged: dict[str, Judgement] = field(default_factory=dict)
+    folded: dict[str, tuple[str, str]] = field(default_factory=dict)
     _taken: set[tuple[str, str]] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
 
@@ -51,6 +60,9 @@ class SuiteChanges:
             if now.units:
                 compare_modules(source, now, judged)
             self._classes(path, judged)
+        for path, source in self.new.items():
+            come = source.units.keys() - self.old[path].units.keys()
+            self.judged[path].unsure |= any(map(_takes_over, come))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
             for _, before, after in swapped(self.old[path], self.new[place]):
                 self.judged[place].unsure |= not _renamed(before, after, place, candidate)
@@ -68,8 +80,8 @@ class SuiteChanges:
             if test and not found:
                 judged.items.append(Item(bare, UNCOLLECTED, path))
             compare_units(unit, now, path, judged)
-        elif test and not self._covered(unit):
-            judged.items.append(Item(bare, GONE, path))
+        elif test:
+            self._gone(path, bare, unit)
         elif name != MODULE and not test:
             judged.unsure |= self._missed(path, bare, unit)
 
@@ -92,21 +104,42 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _covered(self, unit: Unit) -> bool:
-        """Is all that it asserted asserted by another test that is new or has grown?"""
+    def _gone(self, path: str, name: str, unit: Unit) -> None:
+        """A test of that name is there no more: is all that it asserted asserted by another?"""
+        verdicts = {covers(unit, other): one for one, other in self._grown()}
+        if "kept" in verdicts:
+            self._fold(name, unit)
+        elif "unsure" in verdicts:
+            self.judged[path].unsure = True
+        else:
+            self.judged[path].items.append(Item(name, GONE, path))
+
+    def _fold(self, name: str, unit: Unit) -> None:
+        """Cases of a loop are one test to a runner, so it counts fewer though all are asked."""
+        asked = {form_of_text(a.text) for a in unit.assertions}
+        for one, other in self._grown():
+            if asked <= loop_forms(other):
+                self.folded[name] = one
+                return
+
+    def _grown(self) -> Iterator[tuple[tuple[str, str], Unit]]:
+        """The tests that are new or were changed, each with its file and name."""
         for place, source in self.new.items():
             for other in source.units.values():
                 known = self.old[place].units.get(other.name)
                 grown = known is None or known.text != other.text
                 test = other.name.rpartition(".")[2].startswith("test")
-                if (
-                    grown
-                    and test
-                    and self._collected(self.new, place, other.name)
-                    and covers(unit, other)
-                ):
-                    return True
-        return False
+                if grown and test and self._collected(self.new, place, other.name):
+                    yield (place, other.name), other
+
+    def folding(self) -> Folding:
+        """The tests that became cases of a loop, and how many tests hold them that are new."""
+        new = {
+            (place, name)
+            for place, name in self.folded.values()
+            if name not in self.old[place].units
+        }
+        return Folding(frozenset(self.folded), len(new))
 
     def _missed(self, path: str, name: str, unit: Unit) -> bool:
         """Is a helper gone whose name is still used?  Nobody misses one that is not."""
@@ -139,6 +172,12 @@ class SuiteChanges:
             off = bare in ("__test__", "__unittest_skip__") and value != before.get(name)
             if off and value and value[0].text in ("False", "True"):
                 judged.items.append(Item(name, UNCOLLECTED, path))
+
+
+def _takes_over(name: str) -> bool:
+    """A method under a name of unittest's own: what the tests ask then depends on it."""
+    owner, _, bare = name.rpartition(".")
+    return bool(owner) and bare in _UNITTEST
 
 
 def _heirs(held: Mapping[str, Source], path: str, name: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,71 @@
+"""Tests that a task writes anew: the same questions land, others do not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import WHO, Place
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("6.6", "16.7")]
+
+CODE = "def sub(a, b):\n    return a - b\n"
+REVERSED = "def sub(a, b):\n    return b - a\n"
+HEAD = "import unittest\n\nfrom calc import sub\n\n\nclass T(unittest.TestCase):\n"
+TESTS = HEAD + (
+    "    def test_one(self):\n        self.assertEqual(sub(3, 1), 2)\n\n"
+    "    def test_two(self):\n        self.assertEqual(sub(5, 1), 4)\n\n"
+    "    def test_zero(self):\n        self.assertEqual(sub(0, 0), 0)\n"
+)
+
+
+def a_table(*rows: str) -> str:
+    return HEAD + (
+        f"    def test_sub(self):\n        for a, b, wanted in ({', '.join(rows)},):\n"
+        "            with self.subTest(a=a, b=b):\n"
+        "                self.assertEqual(sub(a, b), wanted)\n"
+    )
+
+
+def rewritten(place: Place, code: str, tests: str) -> int:
+    """One agent that leaves this program and these tests, proven by unittest."""
+    (place.repo / "calc.py").write_text(CODE)
+    (place.repo / "test_calc.py").write_text(TESTS)
+    place.git("add", "-A")
+    place.git(*WHO, "commit", "-qm", "a program")
+    files = json.dumps({"calc.py": code, "test_calc.py": tests})
+    act = f"import pathlib\nfor n, t in {files}.items(): pathlib.Path(n).write_text(t)"
+    plan: dict[str, Any] = {
+        "goal": "x",
+        "agents": {"m": {"command": ["sh", "-c", f"{sys.executable} -c {shlex.quote(act)}"]}},
+        "agent": "m",
+        "checks": {"tests": {"run": ["python3", "-m", "unittest", "-v"], "pattern": "test-failed"}},
+        "tasks": [{"id": "t", "goal": "Tidy calc.", "retry": {"max_retries": 0}}],
+    }
+    return place.yaoki("run", place.plan(plan), "--quiet").code
+
+
+def test_tests_as_a_table_that_asks_the_same_land(place: Place) -> None:
+    """Three tests became one, and each question is still asked."""
+    code = f"{CODE}\n\ndef add(a, b):\n    return sub(a, -b)\n"
+
+    assert rewritten(place, code, a_table("(3, 1, 2)", "(5, 1, 4)", "(0, 0, 0)")) == 0
+
+
+LOOSER = {
+    "a case is gone": (CODE + "\n", a_table("(3, 1, 2)", "(5, 1, 4)")),
+    "other signs": (REVERSED, a_table("(3, 1, -2)", "(5, 1, -4)", "(0, 0, 0)")),
+    "other order": (REVERSED, a_table("(1, 3, 2)", "(1, 5, 4)", "(0, 0, 0)")),
+    "signs in place": (REVERSED, TESTS.replace(", 2)", ", -2)").replace(", 4)", ", -4)")),
+    "order in place": (REVERSED, TESTS.replace("3, 1", "1, 3").replace("5, 1", "1, 5")),
+}
+
+
+@pytest.mark.parametrize("name", LOOSER)
+def test_tests_that_ask_something_else_do_not(place: Place, name: str) -> None:
+    """The program is broken, and the tests say what it does now, with the same numbers."""
+    assert rewritten(place, *LOOSER[name]) == 4
