@@ -101,8 +101,9 @@ def asking(place: Place) -> str:
 def test_streams_garbage_and_answers_at_once_cost_nothing(place: Place) -> None:
     place.yaoki("up")
     try:
-        client = link_of(place)
         run = asking(place)
+        until(lambda: place.yaoki("up", "--json").document["page"], "the page is served")
+        client = link_of(place)
         worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
         assert client.get("/session").status == 200
         (page,) = [one for one in worker.children() if "yaoki.web.process" in one.cmdline()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -35,7 +36,7 @@ NETWORK = (
 _MODEL = re.compile(r"[^\s\"'{}\\]{1,200}")
 _URL = re.compile(r"https?://[^\s\"'{}\\]{1,500}")
 _ALLOW = re.compile(r"\*|[A-Za-z_][\w.:-]{0,80}")
-_WORD = re.compile(r"\{(model|base_url|session)\}")
+_WORD = re.compile(r"\{(model|base_url|session|repo)\}")
 
 
 class KnownAgent(CommandAgent):
@@ -59,7 +60,7 @@ class KnownAgent(CommandAgent):
     def launch(self, order: Order) -> Launch:
         for name in self.description.scratch:
             _set_aside(order.worktree / name)
-        full = self.filled(order.agent, order.session)
+        full = self.filled(order.agent, order.session, order.environment.get("YAOKI_REPO", ""))
         return self._launch(replace(order, agent=full), order.agent.pass_env)
 
     def _conversation(self, folder: Path, told: Told) -> str:
@@ -76,12 +77,12 @@ class KnownAgent(CommandAgent):
         note = Called(self.description.name, order.session, before.cost, before.tokens)
         keep_call(order.folder, note)
 
-    def filled(self, spec: AgentSpec, session: str = "") -> AgentSpec:
+    def filled(self, spec: AgentSpec, session: str = "", repo: str = "") -> AgentSpec:
         """The agent of the plan with everything the description knows; the plan's words win."""
         about, options = self.description, self._options(spec, session)
-        values = {"model": spec.model, "base_url": options.base_url, "session": session}
+        values = _values(spec, options, session, repo)
         env = {**about.env, **_end(about, options).env}
-        words = self._words(spec, session)
+        words = self._words(spec, session, repo)
         return replace(
             spec,
             command=(*self._client(spec, session), "--", *words) if about.protocol else words,
@@ -90,12 +91,12 @@ class KnownAgent(CommandAgent):
             pass_env=(*NETWORK, *about.pass_env, *spec.pass_env),
         )
 
-    def _words(self, spec: AgentSpec, session: str = "") -> tuple[str, ...]:
+    def _words(self, spec: AgentSpec, session: str = "", repo: str = "") -> tuple[str, ...]:
         """The program and its arguments."""
         about, options = self.description, self._options(spec, session)
         end = _end(about, options)
         model = _model(about, end) if spec.model and not about.protocol else ()
-        values = {"model": spec.model, "base_url": options.base_url, "session": session}
+        values = _values(spec, options, session, repo)
         line = about.resume if session else about.start
         words = placed(line, (*model, *end.arguments, *options.arguments))
         return (options.program or about.program, *(_fill(word, values) for word in words))
@@ -147,6 +148,12 @@ class Options:
     arguments: tuple[str, ...] = ()
     base_url: str = ""
     allow: tuple[str, ...] = ()
+
+
+def _values(spec: AgentSpec, options: Options, session: str, repo: str) -> dict[str, str]:
+    """The repository stands in a string of TOML, so what would end one there is escaped."""
+    told = {"model": spec.model, "base_url": options.base_url, "session": session}
+    return {**told, "repo": json.dumps(repo)[1:-1]}
 
 
 def _end(about: Description, options: Options) -> Endpoint:

@@ -15,6 +15,25 @@ SETTINGS = "yaoki.toml"
 # Merged, this folder would overwrite the store of whoever merges.  No task may bring it.
 STATE = ".yaoki"
 
+# What an editor, an agent or git starts by itself in the next session of whoever merges.
+SESSION_FOLDERS = frozenset(
+    {
+        *(
+            ".claude",
+            ".codex",
+            ".gemini",
+            ".qwen",
+            ".cursor",
+            ".continue",
+            ".opencode",
+            ".windsurf",
+        ),
+        *(".husky", ".githooks", ".devcontainer"),
+    }
+)
+SESSION_FILES = frozenset({".mcp.json", ".envrc", "opencode.json", "opencode.jsonc"})
+SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json")
+
 
 def outside(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     """The changed paths no glob covers, in order.  No scope declared: nothing is outside."""
@@ -30,6 +49,36 @@ def of_yaoki(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     allowed = bool(given) and covered(SETTINGS, given)
     own = (path for path in changed if path.partition("/")[0].casefold() in {SETTINGS, STATE})
     return tuple(sorted(path for path in own if path != SETTINGS or not allowed))
+
+
+def of_sessions(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+    """The changed paths by which a program is started in a person's next session.
+
+    Only a glob that names the file or its folder allows one: `**` means the work, not this.
+    """
+    given = tuple(scope)
+    return tuple(
+        sorted(
+            path
+            for path in changed
+            if (name := _session_name(path)) and not _names(given, path, name)
+        )
+    )
+
+
+def _session_name(path: str) -> str:
+    """The part of a path that makes it one; empty when it is none."""
+    *folders, last = path.split("/")
+    folder = next((one for one in folders if one.casefold() in SESSION_FOLDERS), "")
+    if folder or last.casefold() in SESSION_FILES:
+        return folder or last
+    held = path.casefold()
+    return last if any(held == one or held.endswith(f"/{one}") for one in SESSION_PATHS) else ""
+
+
+def _names(scope: tuple[str, ...], path: str, name: str) -> bool:
+    named = (glob for glob in scope if name in glob.split("/"))
+    return covered(path, scope) and any(matches(path, glob) for glob in named)
 
 
 def covered(path: str, globs: Iterable[str]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from yaoki.core.classify import UNFIT
 from yaoki.core.model import NO_CHANGE, Finding, Item, OnFailure, Outcome, Task, TaskKind
-from yaoki.core.scope import of_yaoki, outside
+from yaoki.core.scope import of_sessions, of_yaoki, outside
 from yaoki.ports import Candidate
 
 # What tools write beside their work, wherever they run.
@@ -93,6 +93,19 @@ def built_in(task: Task, candidate: Candidate) -> Iterator[Finding]:
         yield replace(found, params={"uncommittedFiles": list(candidate.links_out[:100])})
     if "scope" not in task.waivers:
         yield from _strays(task, candidate)
+    if "session-files" not in task.waivers and not task.take_over:
+        yield from _session_files(task, candidate)
+
+
+def _session_files(task: Task, candidate: Candidate) -> Iterator[Finding]:
+    """Merged, they start programs for whoever opens an editor or an agent there: a person looks."""
+    if task.spec.kind is TaskKind.GROUP:
+        return
+    if files := of_sessions(candidate.changed, task.spec.scope):
+        words = "files that start programs in your next session"
+        found = _failing("session-files", "out-of-scope", words, files)
+        params = {"outsideFiles": list(files[:100]), "scope": list(task.spec.scope)}
+        yield replace(found, on_failure=OnFailure.ABORT, params=params)
 
 
 def _strays(task: Task, candidate: Candidate) -> Iterator[Finding]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,9 +16,9 @@ PLACES = (
     ("", ".qwen", ("settings.json",)),
     ("PI_CODING_AGENT_DIR", ".pi/agent", ("settings.json", "models.json")),
     ("", ".config/opencode", ("opencode.json", "opencode.jsonc")),
+    ("", ".continue", ("config.yaml", "config.json", "config.ts")),
+    ("", ".cursor", ("mcp.json", "hooks.json", "cli-config.json")),
 )
-# What an agent itself notes of the folders that it has been in.
-NOTED = "projects"
 
 
 def session_settings(
@@ -28,7 +26,7 @@ def session_settings(
 ) -> dict[Path, bytes]:
     """The bytes of each file that is there, below the home and where a variable leads."""
     there = (file for file in _files(home, environ) if is_there(file))
-    return {file: linked(file) + _mattering(file) for file in there}
+    return {file: linked(file) + content(file) for file in there}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -37,15 +35,3 @@ def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
         folders = [home / usual] if home else []
         folders += [Path(moved)] if moved.startswith("/") else []
         yield from (folder / name for folder in folders for name in names)
-
-
-def _mattering(file: Path) -> bytes:
-    """All of it; of a file in TOML without the notes; what cannot be read as such as it is."""
-    held = content(file)
-    if file.suffix != ".toml":
-        return held
-    try:
-        table = tomllib.loads(held.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return held
-    return json.dumps({k: v for k, v in table.items() if k != NOTED}, default=str).encode()

@@ -31,6 +31,7 @@ BUILT_IN = (
     GIT_CONFIG,
     NO_CHANGE,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
+    "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
 )
 
