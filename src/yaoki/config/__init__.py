@@ -77,6 +77,8 @@ def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
     if environ.get("YAOKI_REPO") == str(top) and (told := environ.get("YAOKI_REPO_CONFIG")):
         return Path(told)
     own, shared = top / "yaoki.toml", top / "pyproject.toml"
+    if own.is_fifo() or own.is_socket():
+        raise _refused("yaoki.toml", "yaoki.toml: is no file")
     if not own.exists():
         return shared if _mentions(shared) else None
     if _mentions(shared):
@@ -109,7 +111,7 @@ def _table(file: Path, name: str) -> dict[str, Any]:
         table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
     except UnicodeDecodeError as fault:
         raise _refused(name, f"{name}: byte {fault.start} is not UTF-8") from fault
-    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:  # a number of 5000 digits is no TOML error
         raise _refused(name, _syntax(name, str(fault))) from fault
     if file.name != "pyproject.toml":
         return table

@@ -21,9 +21,8 @@ ITEMS_MAX = 50
 # Attributes of these decide how tests end.
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
 # These end or replace whoever imports them, whatever comes after.
-AT_ONCE = frozenset(
-    {"os._exit", "os.abort", *(f"os.exec{how}" for how in ["l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"])}
-)
+_REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
+AT_ONCE = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
 LEAVING = frozenset({*AT_ONCE, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")

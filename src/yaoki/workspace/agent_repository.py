@@ -303,10 +303,9 @@ def _entries(top: Path) -> Iterator[tuple[os.DirEntry[str], bool]]:
 def _refs_of(own: Path) -> Iterator[tuple[str, str]]:
     """Refs that the agent made or moved; those that were lent stand in the packed file as well."""
     looked = 0
-    # A link would lead through the whole machine.
-    for folder, folders, names in (
-        walk_folders(own / "refs") if not (own / "refs").is_symlink() else ()
-    ):
+    if (own / "refs").is_symlink():  # it would lead through the whole machine
+        return
+    for folder, folders, names in walk_folders(own / "refs"):
         del folders[LEFT_MAX:]
         looked += 1 + len(names)
         if looked > REFS_MAX:
