@@ -117,6 +117,10 @@ class Stores:
 class Place:
     """A repository with fast settings, and `yaoki` called inside it."""
 
+    # Another user's commands begin with how one becomes that user, and have another interpreter.
+    prefix: tuple[str, ...] = ()
+    python: str = sys.executable
+
     def __init__(self, folder: Path, pycache: Path, store: str = "") -> None:
         self.folder, self.repo, self.home = folder, folder / "repo", folder / "home"
         self.store = store
@@ -159,7 +163,11 @@ class Place:
 
     def git(self, *words: str) -> str:
         done = subprocess.run(
-            ("git", *words), cwd=self.repo, check=True, capture_output=True, text=True
+            (*self.prefix, "git", *words),
+            cwd=self.repo,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout.strip()
 

@@ -36,7 +36,7 @@ FAULTS = {
     "git -C $REPO update-ref --stdin",
     "garbage-collected": "cd $REPO; git reflog expire --expire=now --all; git gc -q --prune=now",
     "worktrees-pruned": "cd $REPO; git worktree prune; git gc -q --prune=now",
-    "attempts-deleted": "rm -rf $REPO/.yaoki/runs",
+    "attempts-deleted": "rm -rf $REPO/.yaoki/runs || rm -rf $REPO/.yaoki/runs",
     "shims-stopped": f"{OF_SHIMS.format(how='STOP')}; sleep 2; {OF_SHIMS.format(how='CONT')}",
     "shims-killed": OF_SHIMS.format(how="KILL"),
     "worker-stopped": "kill -STOP $WORKER; sleep 3; kill -CONT $WORKER",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -70,7 +71,8 @@ def record_exit(facts: dict[str, Any]) -> None:
         try:
             return record("exit.json", facts)
         except OSError as error:
-            if time.monotonic() > give_up:
+            # In a folder that was deleted there is nobody to record it for.
+            if error.errno == errno.ENOENT or time.monotonic() > give_up:
                 raise
             say(f"exit.json: {error}; trying again")
             time.sleep(POLL_S_MAX)

@@ -306,8 +306,11 @@ def _laid(laid: Mapping[Path, Path], written: Sequence[Path]) -> Iterator[str]:
 
 
 def _present(places: Iterable[Path]) -> list[Path]:
-    """Without links on the way: a mount would otherwise stand beside what is meant."""
-    return [place.resolve() for place in places if place.exists()]
+    """Without links on the way: a mount would otherwise stand beside what is meant.
+
+    What is closed to us is as good as not there: a PATH may name folders of another user.
+    """
+    return [place.resolve() for place in places if os.access(place, os.F_OK)]
 
 
 def _is_hidden(place: Path) -> bool:

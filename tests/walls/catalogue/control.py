@@ -16,6 +16,8 @@ cat > $FOLDER/victim.json <<'END'
  "tasks": [{"id": "victim", "goal": "V.", "checks": ["proof"], "retry": {"max_retries": 0}}]}
 END
 cd $REPO; "$PY" -m yaoki run $FOLDER/victim.json --quiet; test $? = 4
+git for-each-ref --format='%(refname:lstrip=3)' refs/heads/yaoki | grep -E '^[a-z0-9]+$' \
+    > $FOLDER/victim-run
 """
 AS_PERSON = 'for v in $(env | grep -o "^YAOKI_[A-Z_]*"); do [ $v = YAOKI_HOME ] || unset $v; done\n'
 SPEAKS = f'{AS_PERSON}export YAOKI_HOME=$STATE; cd $REPO; y() {{ "$PY" -m yaoki "$@"; }}\n'
@@ -202,13 +204,13 @@ ATTACKS = (
         Attack(
             f"person-{name}",
             f"says `yaoki {words}` without its own variables",
-            f"{SPEAKS}y {words}",
+            f'{SPEAKS}y {words}; timeout 30 "$PY" -m yaoki resume $(cat $FOLDER/victim-run)',
             LANDED,
             before=VICTIM,
             off=Open(NO_FENCE),
             apart=True,
         )
-        for name, words in {"waives": "answer victim waive --check proof; y resume"}.items()
+        for name, words in {"waives": "answer victim waive --check proof"}.items()
     ),
     *(
         Attack(

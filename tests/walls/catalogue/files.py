@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.walls.attacks import DEEP, HELD, SECRET, Attack, Open
+from tests.walls.attacks import DEEP, HELD, SECRET, Attack, Detected, Open
 
 AGAIN = {"retry": {"max_retries": 1}}
 
@@ -138,7 +138,8 @@ ATTACKS = (
         'echo "*.txt filter=evil" > .gitattributes; git config filter.evil.clean "touch $MARK; cat"; '
         'git config filter.evil.smudge "touch $MARK; cat"; git config filter.evil.process '
         '"touch $MARK"',
-        off=Open("yaoki's own `git add` starts it; the settings are found, and nothing lands"),
+        "grep -qs filter $REPO/.git/config",
+        off=Detected("question", "config"),
         lands=None,
         apart=True,
     ),

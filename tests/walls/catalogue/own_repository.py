@@ -243,7 +243,7 @@ ATTACKS = (
         "rm -rf $G/hooks; mv $G/hooks $G/h2; chmod -x $G/hooks/*; git -c core.hooksPath=/dev/null "
         f"tag stolen; git -c core.hooksPath=/dev/null branch stolen\n{COMMIT}",
         "git -C $REPO rev-parse -q --verify refs/tags/stolen",
-        off=Open("a tag or branch is made in the repository itself; the report names it"),
+        off=Detected("report", "refs/tags/stolen"),
     ),
     Attack(
         "own-gitfile",
