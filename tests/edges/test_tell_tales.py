@@ -21,7 +21,7 @@ TALES = [
     "import atexit, os\natexit.register(os._exit, 0)\n",
     "import atexit, os\natexit.register(lambda: os._exit(0))\n",
     "import os\nfor word in ():\n    os._exit(0)\n",
-    "import os, sys\nif not sys.flags.optimize:\n    os.execv(sys.executable, [sys.executable, '-O', *sys.argv])\n",
+    "import os, sys\nif not sys.flags.optimize:\n    os.execv(sys.executable, ['-O', *sys.argv])\n",
     "import os\nos.execvp('true', ['true'])\n",
     "import atexit, os\ndef end():\n    os._exit(0)\natexit.register(end)\n",
     "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",

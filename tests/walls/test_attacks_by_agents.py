@@ -11,7 +11,8 @@ import pytest
 
 from tests.acceptance.place import Place
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.walls.attacks import Aftermath, Arena, Attack
+from tests.walls.arena import Aftermath, Arena
+from tests.walls.attacks import Attack
 from tests.walls.catalogue import CATALOGUES
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "0.1", "0.2")]

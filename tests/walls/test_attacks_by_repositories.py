@@ -11,7 +11,8 @@ import time
 import pytest
 
 from tests.acceptance.place import Place
-from tests.walls.attacks import SECRET, Arena
+from tests.walls.arena import Arena
+from tests.walls.attacks import SECRET
 from tests.walls.catalogue.repositories import BROUGHT, PLAN, Brought
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.4", "2.5", "0.6")]

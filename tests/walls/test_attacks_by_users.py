@@ -16,7 +16,7 @@ import pytest
 
 from tests.acceptance.place import BOUND_S, Completed, Place, a_plan, holds, writes
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.walls.attacks import Arena
+from tests.walls.arena import Arena
 from tests.walls.catalogue import CATALOGUES
 
 pytestmark = [

@@ -15,7 +15,8 @@ import pytest
 
 from tests.acceptance.place import Place, until
 from tests.acceptance.test_sandbox import needs_bubblewrap
-from tests.walls.attacks import Arena, Attack
+from tests.walls.arena import Arena
+from tests.walls.attacks import Attack
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.3", "16.10")]
 # Commits half of its work, says so, and waits for the word to go on.
