@@ -16,7 +16,7 @@ import pytest
 from tests.acceptance.place import Place, until
 from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.walls.arena import Arena
-from tests.walls.attacks import Attack
+from tests.walls.attacks import DEEP, Attack
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.3", "16.10")]
 # Commits half of its work, says so, and waits for the word to go on.
@@ -167,3 +167,18 @@ def test_a_full_disk_loses_nothing(arena: Arena) -> None:
         assert_nothing_is_lost(arena, codes)
     finally:
         subprocess.run(("umount", "-l", str(own)), check=True)
+
+
+@pytest.mark.spec("16.10", "16.2")
+def test_a_run_whose_agent_left_deep_folders_and_pipes_beside_its_note_is_archived(
+    arena: Arena,
+) -> None:
+    file = arena.place.repo / "yaoki.toml"
+    file.write_text(f"{file.read_text()}\n[archive]\nafter_days = 0\nruns_kept = 0\n")
+    leaves = f'cd "$(dirname "$YAOKI_RESULT")"; mkfifo pipe; ln -s / link; {DEEP}; cd $TREE'
+    assert arena.carry([Attack("deep", "leaves", leaves)]).done.code == 0
+
+    done = arena.place.yaoki("prune")
+
+    assert done.code == 0, done.out + done.err
+    assert not list((arena.place.repo / ".yaoki" / "runs").glob("*"))

@@ -1,0 +1,60 @@
+"""What yaoki refuses to take from an agent's own repository, without asking any git of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from yaoki.system import paths_below, remove_tree, walk_folders
+from yaoki.workspace.agent_repository import _refs_of, _strange
+
+pytestmark = pytest.mark.spec("16.10", "16.13")
+
+
+@pytest.fixture
+def objects(tmp_path: Path) -> Path:
+    (tmp_path / "objects" / "info").mkdir(parents=True)
+    (tmp_path / "objects" / "info" / "alternates").touch()
+    (tmp_path / "objects" / "12").mkdir()
+    (tmp_path / "objects" / "12" / "34").write_bytes(b"x")
+    return tmp_path / "objects"
+
+
+def test_plain_objects_are_not_strange(objects: Path) -> None:
+    assert _strange(objects) == ""
+
+
+def test_a_pipe_a_link_and_a_way_to_other_objects_are(objects: Path) -> None:
+    (objects / "12" / "35").symlink_to("/dev/zero")
+    assert _strange(objects) == "35 is no plain file"
+    (objects / "12" / "35").unlink()
+    os.mkfifo(objects / "12" / "36")
+    assert _strange(objects) == "36 is no plain file"
+    (objects / "info" / "alternates").write_text("/elsewhere\n")
+    assert _strange(objects) == "its objects lead to others"
+
+
+def test_refs_that_are_a_link_to_the_machine_are_not_walked(tmp_path: Path) -> None:
+    (tmp_path / "refs").symlink_to("/")
+
+    assert list(_refs_of(tmp_path)) == []
+
+
+def test_folders_of_any_depth_are_walked_and_removed(tmp_path: Path) -> None:
+    top, here = tmp_path / "top", os.open(".", os.O_RDONLY)
+    top.mkdir()
+    try:
+        os.chdir(top)
+        for _ in range(3000):
+            Path("d").mkdir()
+            os.chdir("d")
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+    assert len(list(walk_folders(top))) > 1000
+    assert len(list(paths_below(top))) > 1000
+    remove_tree(top)
+    assert not top.exists()
