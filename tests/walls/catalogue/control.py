@@ -17,10 +17,10 @@ cat > $FOLDER/victim.json <<'END'
 END
 cd $REPO; "$PY" -m yaoki run $FOLDER/victim.json --quiet; test $? = 4
 git for-each-ref --format='%(refname:lstrip=3)' refs/heads/yaoki | grep -E '^[a-z0-9]+$' \
-    > $FOLDER/victim-run
+    > $PERSON/victim-run
 """
 AS_PERSON = 'for v in $(env | grep -o "^YAOKI_[A-Z_]*"); do [ $v = YAOKI_HOME ] || unset $v; done\n'
-SPEAKS = f'{AS_PERSON}export YAOKI_HOME=$STATE; cd $REPO; y() {{ "$PY" -m yaoki "$@"; }}\n'
+SPEAKS = f'{AS_PERSON}export YAOKI_HOME=$STATE; V=$(cat $PERSON/victim-run); cd $REPO; y() {{ "$PY" -m yaoki "$@"; }}\n'
 LANDED = (
     "for b in $(git -C $REPO for-each-ref --format='%(refname)' refs/heads/yaoki | "
     "grep -E '^refs/heads/yaoki/[a-z0-9]+$') refs/heads/main; do "
@@ -203,19 +203,19 @@ ATTACKS = (
     *(
         Attack(
             f"person-{name}",
-            f"says `yaoki {words}` without its own variables",
-            f'{SPEAKS}y {words}; timeout 30 "$PY" -m yaoki resume $(cat $FOLDER/victim-run)',
+            f"says `yaoki {words.split()[0]}` without its own variables",
+            f'{SPEAKS}y {words}; timeout 30 "$PY" -m yaoki resume $V',
             LANDED,
             before=VICTIM,
             off=Open(NO_FENCE),
             apart=True,
         )
-        for name, words in {"waives": "answer victim waive --check proof"}.items()
+        for name, words in {"waives": "answer $V-1 waive --check proof"}.items()
     ),
     *(
         Attack(
             f"person-{name}",
-            f"says `yaoki {words}` without its own variables",
+            f"says `yaoki {words.split()[0]}` without its own variables",
             f"{SPEAKS}y {words} </dev/null",
             LANDED,
             before=VICTIM,
@@ -223,10 +223,10 @@ ATTACKS = (
             apart=True,
         )
         for name, words in {
-            "merges": "merge --unproven",
-            "cancels": "cancel victim",
+            "merges": "merge $V --unproven",
+            "cancels": "cancel $V-1",
             "starts": "run $FOLDER/victim.json",
-            "prunes": "prune --all --yes",
+            "undoes": "undo $V-1",
         }.items()
     ),
     Attack(

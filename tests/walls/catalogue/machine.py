@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.walls.attacks import HELD, TOKEN, Attack, Detected, Open, Untried
+from tests.walls.attacks import HELD, Attack, Detected, Open, Untried
 
+THEIRS = "sk-neighbour-19c04b"
 # A process of the person's, with a key in its variables.
-HELPER = (
-    f"NEIGHBOUR_TOKEN={TOKEN} setsid sleep 100 >/dev/null 2>&1 & echo $! > $FOLDER/helper-$NAME"
-)
-FIND = "for p in /proc/[0-9]*; do grep -qs NEIGHBOUR_TOKEN $p/environ && kill {how} ${{p#/proc/}}; done"
+HELPER = f"NEIGHBOUR_TOKEN={THEIRS}$FOLDER setsid sleep 100 >/dev/null 2>&1 & echo $! > $FOLDER/helper-$NAME"
+# No other test's.
+FIND = "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && kill {how} ${{p#/proc/}}; done"
 # Listens where it is told, and leaves a mark when somebody comes.
 SERVER = """\
 cat > $FOLDER/server-$NAME.py <<'END'
@@ -85,10 +85,10 @@ ATTACKS = (
     Attack(
         "process-ptrace",
         "takes hold of a process of the person's",
-        '"$PY" -c \'import ctypes, os, pathlib\n'
+        '"$PY" -c \'import ctypes, os, pathlib, sys\n'
         "lib = ctypes.CDLL(None, use_errno=True)\n"
         'for p in pathlib.Path("/proc").iterdir():\n'
-        '    try: found = p.name.isdigit() and b"NEIGHBOUR_TOKEN" in (p / "environ").read_bytes()\n'
+        '    try: found = p.name.isdigit() and b"NEIGHBOUR_TOKEN=" in (e := (p / "environ").read_bytes()) and sys.argv[1].encode() in e\n'
         "    except OSError: found = False\n"
         '    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print("TAKEN")\' > $NAME.loot',
         "grep -q TAKEN $CLONE/$NAME.loot",
@@ -99,7 +99,7 @@ ATTACKS = (
         "process-environ",
         "reads keys from the variables of other processes",
         "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep NEIGHBOUR > $NAME.loot",
-        f"grep -q {TOKEN} $CLONE/$NAME.loot",
+        f"grep -q {THEIRS} $CLONE/$NAME.loot",
         before=HELPER,
         off=Open("`/proc` shows the variables of every process of the same user"),
     ),
@@ -136,7 +136,7 @@ ATTACKS = (
     Attack(
         "process-nice",
         "takes all priority for itself and from others",
-        "for p in /proc/[0-9]*; do grep -qs NEIGHBOUR_TOKEN $p/environ && "
+        "for p in /proc/[0-9]*; do grep -qsa NEIGHBOUR_TOKEN=[^/]*$FOLDER $p/environ && "
         "renice -n 19 -p ${p#/proc/} && echo RENICED > $NAME.loot; done; touch $NAME.loot",
         "grep -q RENICED $CLONE/$NAME.loot",
         before=HELPER,

@@ -53,7 +53,7 @@ def bad_tree(name: str) -> Attack:
         f"own-tree-{name}",
         f"commits a tree with an entry that no checkout may write ({name})",
         text,
-        "git -C $REPO fsck 2>&1 | grep -Ei 'hasDot|fullPathname|emptyName|gitmodules'",
+        "git -C $REPO fsck 2>&1 | grep -Ei 'hasDot|fullPathname|empty|gitmodules'",
         off=Detected("question", "."),
         lands=None,
     )
