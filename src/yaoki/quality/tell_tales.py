@@ -22,7 +22,11 @@ ITEMS_MAX = 50
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
 # These end or replace whoever imports them, whatever comes after.
 AT_ONCE = frozenset(
-    {"os._exit", "os.abort", *(f"os.exec{how}" for how in ["l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"])}
+    {
+        "os._exit",
+        "os.abort",
+        *(f"os.exec{how}" for how in ["l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"]),
+    }
 )
 LEAVING = frozenset({*AT_ONCE, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
