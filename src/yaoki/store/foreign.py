@@ -9,7 +9,8 @@ from yaoki.errors import StoreBroken
 from yaoki.store.places import Places
 
 HEAD = b"SQLite format 3\0"
-OURS = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('runs', 'tasks')"
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+OURS = frozenset(("runs", "tasks"))
 
 
 def refuse_foreign(places: Places) -> None:
@@ -28,11 +29,18 @@ def refuse_foreign(places: Places) -> None:
 
 
 def _has_our_tables(places: Places) -> bool:
-    """Read without a lock, and without the files that a reader makes beside it."""
-    where = f"{places.path.absolute().as_uri()}?mode=ro&immutable=1"
+    """Read without a lock, and without the files that a reader makes beside it.
+
+    Only where a log lies beside it is that read as well: a store that is just being made, or whose
+    maker was killed, has all its tables there.  Without any table it is about to become one.
+    """
+    log = places.path.with_name(f"{places.path.name}-wal")
+    how = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+    where = f"{places.path.absolute().as_uri()}?{how}"
     try:
         with closing(sqlite3.connect(where, uri=True)) as held:
-            return bool(held.execute(OURS).fetchone()[0] == 2)
+            names = {str(name) for (name,) in held.execute(TABLES)}
     except sqlite3.Error:
         # Ours until shown otherwise: whoever looks thoroughly tells what is wrong.
         return True
+    return not names or names >= OURS
