@@ -525,7 +525,7 @@ def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
 
 
 @pytest.mark.spec("14.3", "12.6")
-def test_a_judge_of_a_session_is_walled_in_with_the_folder_of_its_own(
+def test_a_judge_of_a_session_is_walled_in_with_a_copy_of_its_own_folder(
     place: Hooked, tmp_path: Path
 ) -> None:
     """As in a run: it may keep its conversation, and write nowhere else."""
@@ -536,7 +536,7 @@ def test_a_judge_of_a_session_is_walled_in_with_the_folder_of_its_own(
     programs.mkdir()
     answer = json.dumps({"pass": True, "reason": "it is", "missing": [], "next": "continue"})
     event = json.dumps({"type": "result", "subtype": "success", "result": answer})
-    acts = f"touch {outside} 2>&-\ntouch $HOME/.claude/own\n"
+    acts = f"touch {outside} 2>&-\ntouch $HOME/.claude/own || exit 3\n"
     (programs / "claude").write_text(f"#!/bin/sh\n{acts}cat <<'END'\n{event}\nEND\n")
     (programs / "claude").chmod(0o755)
     place.env |= {"HOME": str(home), "PATH": f"{programs}:{place.env['PATH']}"}
@@ -546,5 +546,5 @@ def test_a_judge_of_a_session_is_walled_in_with_the_folder_of_its_own(
 
     assert place.stop() == {}
 
-    assert (home / ".claude" / "own").exists()
+    assert not (home / ".claude" / "own").exists()
     assert not outside.exists()

@@ -71,7 +71,7 @@ def test_a_file_of_the_users_as_the_store_is_left_alone(place: Place, kind: str)
 
     assert [file.name for file in mine.parent.iterdir()] == ["notes.db"]
     assert mine.read_bytes() == before
-    assert "is no store of yaoki's" in place.yaoki("status").err
+    assert "is not a yaoki store" in place.yaoki("status").err
 
 
 def test_worktrees_that_somebody_deletes_again_and_again_are_made_again(place: Place) -> None:

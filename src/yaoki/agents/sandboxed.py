@@ -30,10 +30,12 @@ RULES = """
 class SandboxedAgent:
     """Fails before the first call when there is no sandbox to be had.
 
-    `lend` gives the agent of a task a repository to commit to.
+    `lend` gives the agent of a task a repository to commit to, if it works in its worktree.
     """
 
-    def __init__(self, agent: Agent, sandbox: Sandbox, lend: Callable[[str], Lent]) -> None:
+    def __init__(
+        self, agent: Agent, sandbox: Sandbox, lend: Callable[[str, Path], Lent | None]
+    ) -> None:
         self._agent, self._sandbox, self._lend = agent, sandbox, lend
 
     def preflight(self, spec: AgentSpec) -> None:
@@ -42,7 +44,9 @@ class SandboxedAgent:
 
     def launch(self, order: Order) -> Launch:
         told = order if order.session else replace(order, prompt=f"{order.prompt}{RULES}")
-        launch, lent = self._agent.launch(told), self._lend(order.task_id)
+        launch, lent = self._agent.launch(told), self._lend(order.task_id, order.worktree)
+        # A judge works in no worktree of its own, and commits nothing.
+        lent = lent or Lent(order.folder / "private", (), {})
         state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
         own = (*lent.writable, *state.values())
         launch = replace(launch, env={**launch.env, **MARKS})

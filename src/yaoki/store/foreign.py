@@ -23,8 +23,9 @@ def refuse_foreign(places: Places) -> None:
     if plain and _has_our_tables(places):
         return
     raise StoreBroken(
-        f"{path} is no store of yaoki's, and is left as it is",
-        hint="let [store] url in yaoki.toml name another file",
+        f"{path} is not a yaoki store, and is left as it is",
+        hint="let [store] url in yaoki.toml name another file; if it was one, put a copy there: "
+        f"backups would be in {places.backups}",
     )
 
 

@@ -235,9 +235,13 @@ class GitWorkspace:
             return self._keeping.keep(run, task)
 
     @told
-    def lend(self, task_id: str) -> Lent:
-        """What the agent of a task has for itself in the sandbox: a repository to commit to."""
-        return self._lent.lend(self._worktrees.need(task_id))
+    def lend(self, task_id: str, worktree: Path) -> Lent | None:
+        """What the agent of a task has for itself in the sandbox: a repository to commit to.
+
+        None for whoever works elsewhere, as a judge does.
+        """
+        found = self._worktrees.find(task_id)
+        return self._lent.lend(found) if found.usable and found.path == worktree else None
 
     @told
     def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
