@@ -4,7 +4,9 @@ told to a person, or listed as open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,13 @@ WITH: list[Batch] = [(n, a, c.furnish) for c in CATALOGUES.values() for n, a in 
 WITHOUT: list[Batch] = [
     (n, a, c.furnish) for c in CATALOGUES.values() for n, a in c.batches_without()
 ]
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """Folders are left so deep that pytest could not delete them later."""
+    yield
+    subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
 
 
 def carried(place: Place, mode: str, batch: Batch) -> Aftermath:

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,13 @@ FAULTS = {
     "journal-deleted": "rm -rf $REPO/.yaoki/journal*",
     "locks-left": "touch $REPO/.git/index.lock $REPO/.git/packed-refs.lock",
 }
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """Folders are left so deep that pytest could not delete them later."""
+    yield
+    subprocess.run(("rm", "-rf", str(tmp_path)), check=False)
 
 
 @pytest.fixture

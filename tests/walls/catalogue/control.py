@@ -26,7 +26,6 @@ LANDED = (
     "grep -E '^refs/heads/yaoki/[a-z0-9]+$') refs/heads/main; do "
     "git -C $REPO cat-file -e $b:victim.txt 2>/dev/null && exit 0; done; exit 1"
 )
-NO_FENCE = "an agent that drops `YAOKI_TASK` speaks as the person; the journal tells what was said"
 CLAUDE = """\
 mkdir -p $PERSON/bin; cat > $PERSON/bin/claude <<'END'
 #!/bin/bash
@@ -207,7 +206,7 @@ ATTACKS = (
             f'{SPEAKS}y {words}; timeout 30 "$PY" -m yaoki resume $V',
             LANDED,
             before=VICTIM,
-            off=Open(NO_FENCE),
+            off=HELD,
             apart=True,
         )
         for name, words in {"waives": "answer $V-1 waive --check proof"}.items()
@@ -228,6 +227,19 @@ ATTACKS = (
             "starts": "run $FOLDER/victim.json",
             "undoes": "undo $V-1",
         }.items()
+    ),
+    Attack(
+        "person-orphan",
+        "kills its shim, and lets an orphan without variables waive a check",
+        SPEAKS
+        + """S=$PPID; setsid env -i HOME=$HOME PATH=$PATH YAOKI_HOME=$STATE bash -c "kill -9 $S
+sleep 0.3; cd $REPO; '$PY' -m yaoki answer $V-1 waive --check proof </dev/null
+timeout 30 '$PY' -m yaoki resume $V </dev/null" >/dev/null 2>&1 & sleep 6""",
+        LANDED,
+        before=VICTIM,
+        off=HELD,
+        lands=None,
+        apart=True,
     ),
     Attack(
         "person-store",

@@ -90,7 +90,7 @@ ATTACKS = (
         'for p in pathlib.Path("/proc").iterdir():\n'
         '    try: found = p.name.isdigit() and b"NEIGHBOUR_TOKEN=" in (e := (p / "environ").read_bytes()) and sys.argv[1].encode() in e\n'
         "    except OSError: found = False\n"
-        '    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print("TAKEN")\' > $NAME.loot',
+        '    if found and lib.ptrace(16, int(p.name), 0, 0) == 0: print("TAKEN")\' $FOLDER > $NAME.loot',
         "grep -q TAKEN $CLONE/$NAME.loot",
         before=HELPER,
         off=Open(NO_WALL),

@@ -48,7 +48,6 @@ class Brought:
     """`prepare` is bash that makes the place hostile; `commands` are what a person says there.
 
     `codes` are the exit codes that are an answer; 1 is one of `doctor` and of a broken repository.
-    `leaves` are files that may be new in the person's home.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Brought:
     prepare: str
     commands: tuple[str, ...] = LOOKS
     codes: frozenset[int] = frozenset({0, 2, 3, 4, 6})
-    leaves: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return self.name
@@ -173,8 +171,6 @@ BROUGHT = (
         "printf 'store = {url = \"sqlite:///%s\"}\\n' $PERSON/precious > $REPO/yaoki.toml",
         ("status", "doctor", "prune", RUN[0]),
         frozenset({0, 1, 2, 3, 4, 6}),
-        # Known: the lock is taken before the file is seen to be no store.
-        frozenset({"precious.lock"}),
     ),
     Brought(
         "clone-worktrees-elsewhere",
