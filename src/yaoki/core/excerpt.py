@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+# Of this module, and of who reads the ends of a log.
+MARK = re.compile(rb"\n\[(?:\xe2\x80\xa6 )?(\d{1,15}) bytes (?:cut \xe2\x80\xa6|left out)\]\n")
+
 
 def clip_bytes(text: str, most: int) -> str:
     """Head and tail within `most` bytes, and how much was cut in between.
@@ -14,8 +19,14 @@ def clip_bytes(text: str, most: int) -> str:
     room = max(0, most - len(_cut(len(raw)).encode()))
     start = raw[: room // 3].decode(errors="ignore")
     end = raw[len(raw) - (room - room // 3) :].decode(errors="ignore") if room else ""
-    mark = _cut(len(raw) - len(start.encode()) - len(end.encode()))
+    gone = raw[len(start.encode()) : len(raw) - len(end.encode())]
+    mark = _cut(len(gone) + _cut_before(gone))
     return start + mark + end if room else mark.encode()[:most].decode(errors="ignore")
+
+
+def _cut_before(gone: bytes) -> int:
+    """How much earlier cuts had taken out of it: their marks go with what is cut now."""
+    return sum(int(found[1]) - len(found[0]) for found in MARK.finditer(gone))
 
 
 def _cut(count: int) -> str:
