@@ -160,7 +160,8 @@ def ready(locked: str, stamp: Path) -> None:
         return
     print(f"setting up .venv from {locked} ...", flush=True)
     uv()
-    at = ("-q", "--python", str(BIN / "python"))
+    # Compiled once: where no bytecode is written, every program would read its packages anew.
+    at = ("-q", "--compile-bytecode", "--python", str(BIN / "python"))
     # Not `sync`: for a moment that takes away what is in use, yaoki itself before all else.
     call("uv", "pip", "install", *at, "--require-hashes", "-r", locked)
     call("uv", "pip", "install", *at, "--no-deps", "--no-build-isolation", "-e", ".")
