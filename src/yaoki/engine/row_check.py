@@ -55,10 +55,14 @@ class RowGuard:
         except (RowIllegal, Unknown):
             self.pause(RunId(task_id.rpartition("-")[0]), words)
 
-    def refuse_unjudged(self, task: Task) -> None:
-        """`RowIllegal` unless the journal holds a passed judgment of what the row wants to land."""
+    def refuse_unjudged(self, task: Task, confirm: Callable[[], None]) -> None:
+        """`RowIllegal` unless the journal holds a passed judgment of what the row wants to land.
+
+        Whoever lost the task meanwhile reads what its new holder wrote: `confirm` tells them so.
+        """
         lines = (line for line in self._lines(task.id) if line.event in EVENTS)
         if not is_judged(gather(lines).tasks.get(task.id), task.work.proven):
+            confirm()
             words = f"it wants to land {task.work.proven[:SHORT] or 'nothing'}"
             raise RowIllegal(task.id, f"{words}, and no judgment of it passed")
 

@@ -170,7 +170,7 @@ class Worker:
             self._stages.end_leftovers(task)
             return Interrupted("what it stands on is taken back", ref=task.work.head)
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
-            self._rows.refuse_unjudged(task)
+            self._rows.refuse_unjudged(task, hold.confirm)
         try:
             seen = self._pieces[task.stage](self._stages.line(run, task), task, hold)
             if isinstance(seen, LandedOn):
