@@ -491,11 +491,15 @@ class GitWorkspace:
 
     @told
     def pushed(self, commit: str) -> bool:
-        """Does a branch of a remote, as far as this repository knows, hold the commit?"""
-        found = self._git.names(
-            "for-each-ref", "--format=%(refname)%00", "--contains", commit, "refs/remotes"
-        )
-        return bool(found)
+        """Does a branch of a remote, as far as this repository knows, hold the work?
+
+        Commits of an agent become one of ours; then the branch stands at the same files.
+        """
+        asked = ("for-each-ref", "--format=%(tree)%00")
+        if self._git.names(*asked, "--contains", commit, "refs/remotes"):
+            return True
+        tree = self._git.text("rev-parse", f"{commit}^{{tree}}")
+        return tree in {name.strip() for name in self._git.names(*asked, "refs/remotes")}
 
     @told
     def reachable(self, commit: str) -> bool:
