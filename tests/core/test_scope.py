@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.scope import covered, matches, of_yaoki, outside
+from yaoki.core.scope import covered, matches, of_sessions, of_yaoki, outside
 
 TABLE = [
     ("src/**", "src/a.py", True),
@@ -93,3 +93,20 @@ def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
     assert matches(path, path)
     assert matches(path, "**")
     assert outside([path], [parts[0]]) == ()
+
+
+@pytest.mark.spec("16.10")
+@pytest.mark.parametrize(
+    ("path", "starts"),
+    [
+        ("app.py", False),
+        (".claude/settings.json", True),
+        ("sub/.claude/hooks/stop.sh", True),
+        (".claude/session-state/last", False),
+        (".claude/logs/.codex/config.toml", True),
+        (".mcp.json", True),
+        ("plans/.vscode/tasks.json", True),
+    ],
+)
+def test_what_starts_a_program_in_the_next_session_is_known(path: str, starts: bool) -> None:
+    assert bool(of_sessions([path], ())) is starts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 _WILD = frozenset("*?[")
 # Settings decide what the next run proves: only a task whose scope names them may change them.
@@ -31,6 +32,8 @@ SESSION_FOLDERS = frozenset(
         *(".husky", ".githooks", ".devcontainer"),
     }
 )
+# Below these, agents keep notes that nobody starts.
+SESSION_NOTES = frozenset({"session-state", "logs", "plans", "todos"})
 SESSION_FILES = frozenset({".mcp.json", ".envrc", "opencode.json", "opencode.jsonc"})
 SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json")
 
@@ -69,11 +72,13 @@ def of_sessions(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]
 def _session_name(path: str) -> str:
     """The part of a path that makes it one; empty when it is none."""
     *folders, last = path.split("/")
-    folder = next((one for one in folders if one.casefold() in SESSION_FOLDERS), "")
+    pairs = pairwise([*folders, last])
+    held = (one for one, inside in pairs if inside.casefold() not in SESSION_NOTES)
+    folder = next((one for one in held if one.casefold() in SESSION_FOLDERS), "")
     if folder or last.casefold() in SESSION_FILES:
         return folder or last
-    held = path.casefold()
-    return last if any(held == one or held.endswith(f"/{one}") for one in SESSION_PATHS) else ""
+    whole = path.casefold()
+    return last if any(whole == one or whole.endswith(f"/{one}") for one in SESSION_PATHS) else ""
 
 
 def _names(scope: tuple[str, ...], path: str, name: str) -> bool:
