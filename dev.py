@@ -62,7 +62,8 @@ def real(*more: str) -> None:
 
 
 def full() -> None:
-    """both, and real repositories from their registries, broken on purpose"""
+    """both, with a long storm of kills, and real repositories that are broken on purpose"""
+    os.environ["YAOKI_TEST_KILLS"] = "150"
     test()
     real()
     call("pytest", *TESTS, "registries")
