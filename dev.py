@@ -51,7 +51,7 @@ def test(*more: str) -> None:
     """everything that must hold before a commit"""
     lint()
     chromium()
-    call("pytest", *TESTS, "not agents and not registries", *more)
+    call("pytest", *TESTS, "not agents and not registries and not long", *more)
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -66,7 +66,7 @@ def full() -> None:
     os.environ["YAOKI_TEST_KILLS"] = "150"
     test()
     real()
-    call("pytest", *TESTS, "registries")
+    call("pytest", *TESTS, "registries or long")
 
 
 def postgres(*more: str) -> None:

@@ -49,6 +49,7 @@ def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> Non
     assert after.faults() == []
 
 
+@pytest.mark.long
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
 def test_without_it_each_is_held_or_told_or_known_to_be_open(place: Place, batch: Batch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.acceptance.place import BOUND_S, SETTINGS, WHO, Place, a_plan, holds, until, writes
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.4", "8.1")]
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3", "8.1")]
 
 
 def test_tasks_wait_while_pushes_are_refused_and_land_when_they_are_taken(place: Place) -> None:
