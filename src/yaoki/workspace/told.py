@@ -10,7 +10,8 @@ from typing import ParamSpec, TypeVar
 from yaoki.errors import MAKE_ROOM, GitFailed
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY}
+# What is gone, somebody removed meanwhile: the next look makes it again.
+PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY, errno.ENOENT}
 
 P = ParamSpec("P")
 T = TypeVar("T")
