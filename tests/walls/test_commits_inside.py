@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import WHO, Place
 from tests.acceptance.test_sandbox import a_plan, needs_bubblewrap, said, settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
@@ -125,3 +125,24 @@ def test_a_poisoned_repository_of_an_agents_own_runs_nothing_outside_and_loses_n
     assert inside.show(branch(inside), "a.txt") == "good"
     assert inside.show(branch(inside), "b.txt") == "x"
     assert inside.git("fsck", "--strict") == ""
+
+
+@pytest.mark.parametrize("where", ["usual", "elsewhere", "tracked"])
+def test_the_users_own_hooks_go_on_working(inside: Place, where: str) -> None:
+    git = inside.repo / ".git"
+    folders = {"usual": git / "hooks", "elsewhere": git / "elsewhere"}
+    folder = folders.get(where, inside.repo / ".own-hooks")
+    folder.mkdir(exist_ok=True)
+    (folder / "words").write_text("echo by-the-hook > hooked.txt; git add -A\n")
+    (folder / "pre-commit").write_text('#!/bin/sh\n. "$(dirname "$0")/words"\n')
+    (folder / "pre-commit").chmod(0o755)
+    if where == "tracked":
+        inside.git("add", "-A")
+        inside.git("-c", "core.hooksPath=/dev/null", *WHO, "commit", "-qm", "hooks")
+        inside.git("config", "core.hooksPath", ".own-hooks")
+    elif where == "elsewhere":
+        inside.git("config", "core.hooksPath", str(folder))
+
+    assert inside.yaoki("run", a_plan(inside, COMMITS), "--quiet").code == 0
+
+    assert inside.show(branch(inside), "hooked.txt") == "by-the-hook", said(inside)

@@ -19,10 +19,14 @@ from yaoki import Repository
 from yaoki.web.passes import ACT, LINK, open_passes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.1")]
-# It drops what it was told of itself, in a grandchild with a session of its own.
+# It drops what it was told of itself: in a grandchild with a session of its own, or by becoming
+# another program, so that nobody but its shim is left above it.
 ANSWERS = """
 import json, os, subprocess, sys, urllib.request
 body = {"choice": "retry", "words": "in your name"}
+becomes = sys.argv[6] == "becomes another"
+if os.environ.get("YAOKI_TASK") and becomes:
+    os.execve(sys.executable, [sys.executable, *sys.argv], {})
 if os.environ.get("YAOKI_TASK"):
     subprocess.run(["env", "-i", sys.executable, *sys.argv],
                    check=True, start_new_session=True)
@@ -40,6 +44,8 @@ called = [sys.executable, "-m", "yaoki", "answer", task, "retry", "--repo", repo
 told = subprocess.run(called, env={"YAOKI_HOME": home, "PATH": "/usr/local/bin:/usr/bin:/bin"},
                       capture_output=True, text=True)
 print("called:", told.returncode, told.stderr, flush=True)
+if becomes:
+    open("a.txt", "w").write("good\\n")
 """
 
 
@@ -131,7 +137,8 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: P
         place.yaoki("down", "--wait", "0")
 
 
-def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place) -> None:
+@pytest.mark.parametrize("how", ["has a grandchild", "becomes another"])
+def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place, how: str) -> None:
     """It has a true token, and asks the API and the command line in a person's name."""
     place.yaoki("up")
     try:
@@ -139,7 +146,7 @@ def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place) ->
         client = link_of(place)
         code = place.folder / "answers.py"
         code.write_text(ANSWERS)
-        words = [str(client.port), client.token, task, str(place.repo), str(place.home)]
+        words = [str(client.port), client.token, task, str(place.repo), str(place.home), how]
         plan: dict[str, Any] = {
             "goal": "Answer",
             "agents": {"bold": {"command": [sys.executable, str(code), *words], "prompt": "file"}},

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CALLERS_MAX = 64
-SHIM = b"yaoki.shim"
+# It is started by its path, whatever Python and whichever installation.
+SHIM = b"/yaoki/shim/__main__.py"
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
@@ -47,7 +48,7 @@ def callers(pid: int) -> Iterator[Caller]:
 
 
 def _is_shim(place: Path) -> bool:
-    return SHIM in (place / "cmdline").read_bytes()
+    return any(w.endswith(SHIM) for w in (place / "cmdline").read_bytes().split(b"\0"))
 
 
 def peer(ours: tuple[str, int], theirs: tuple[str, int]) -> int | None:

@@ -96,7 +96,7 @@ class AgentRepositories:
         link.write_bytes(os.fsencode(f"gitdir: {own}\n"))
         self._write_refs(own, found)
         self._copy(own, found)
-        write_hooks(own / "hooks", self._users_hooks, task_branch(found.task_id))
+        write_hooks(own / "hooks", self._users_hooks(found), task_branch(found.task_id))
         (own / "config").write_text(self._settings(own, found), encoding="utf-8")
         laid = {
             found.path / ".git": link,
@@ -171,12 +171,12 @@ class AgentRepositories:
         named = ((name.removeprefix("extensions."), value) for name, _, value in pairs)
         return tuple((name, value) for name, value in named if name in known)
 
-    @cached_property
-    def _users_hooks(self) -> Path:
-        done = self._git.run("config", "--type=path", "core.hooksPath", ok=(0, 1))
-        # Ours switches hooks off by the command line, which is not the user's word.
-        named = [w for w in done.out.decode("utf-8", "replace").splitlines() if w != os.devnull]
-        return Path(named[-1]) if named else self._git.common_dir / "hooks"
+    def _users_hooks(self, found: Worktree) -> Path:
+        asked = ("config", "--type=path", "--get-all", "core.hooksPath")
+        said = self._git.run(*asked, ok=(0, 1)).out.decode("utf-8", "replace").splitlines()
+        # Our own call switches hooks off, which is not the user's word.
+        named = [word for word in said if word != os.devnull]
+        return found.path / named[-1] if named else self._git.common_dir / "hooks"
 
     def take(self, found: Worktree) -> Taken:
         """What the agent committed, as objects of ours.

@@ -75,7 +75,7 @@ PASSING = re.compile(
     r"Resource temporarily unavailable|error building trees|bad object|invalid object"
     r"|unable to read (?:tree|object)|is not a valid object"
     # A worktree that somebody deletes while git makes it.
-    r"|not a git repository: '.+/\.git'|No such file or directory"
+    r"|not a git repository: '.+/\.git'|Unable to read current working directory"
 )
 # A path of an agent's that nobody reads to its end.
 LONG = re.compile(r"\S{200,}")

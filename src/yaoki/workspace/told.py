@@ -10,8 +10,7 @@ from typing import ParamSpec, TypeVar
 from yaoki.errors import MAKE_ROOM, GitFailed
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# What is gone, somebody removed meanwhile: the next look makes it again.
-PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY, errno.ENOENT}
+PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY}
 
 P = ParamSpec("P")
 T = TypeVar("T")
