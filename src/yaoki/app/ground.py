@@ -155,7 +155,7 @@ class Ground:
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
             saved_bytes=limits.saved_bytes,
-            sandbox=self.walls.sandbox,
+            sandbox=lambda: self.walls.sandbox,
             bounds=Bounds(
                 limits.file_bytes, limits.change_bytes, limits.change_files, limits.path_depth
             ),

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -21,7 +22,7 @@ from pathlib import Path
 from yaoki.core.model import task_branch
 from yaoki.errors import Fault, WorkspaceError
 from yaoki.ports import LENT, Lent
-from yaoki.system import Sandbox, make_private, plain_bytes, walk_folders
+from yaoki.system import Sandbox, make_private, plain_bytes, walk, walk_folders
 from yaoki.workspace.agent_hooks import REFUSED, write_hooks
 from yaoki.workspace.git import Git
 from yaoki.workspace.refs import Refs, part
@@ -72,7 +73,10 @@ class Taken:
 class AgentRepositories:
     """Lends one to each task whose agent works in the sandbox, and takes it back."""
 
-    def __init__(self, git: Git, refs: Refs, root: Path, sandbox: Sandbox | None) -> None:
+    def __init__(
+        self, git: Git, refs: Refs, root: Path, sandbox: Callable[[], Sandbox | None]
+    ) -> None:
+        """Whether a sandbox can be had is asked only where one is needed: the answer costs."""
         self._git, self._refs, self._root, self._sandbox = git, refs, root / LENT, sandbox
 
     def folder(self, task_id: str) -> Path:
@@ -204,7 +208,8 @@ class AgentRepositories:
         return Taken(known.sha if known else "", tuple(there), refused)
 
     def _bring(self, own: Path) -> None:
-        assert self._sandbox, "a repository was lent, and there is no sandbox to look into it"
+        sandbox = self._sandbox()
+        assert sandbox, "a repository was lent, and there is no sandbox to look into it"
         if strange := _strange(own / "objects"):
             raise Fault(strange, transient=False)
         plain = self._plain(own)
@@ -219,7 +224,7 @@ class AgentRepositories:
             "GIT_NO_LAZY_FETCH": "1",
         }
         seen = (plain, own / "objects")
-        packed = self._sandbox.ask(("sh", "-c", PACK), env=env, seen=seen, timeout=PACKING)
+        packed = sandbox.ask(("sh", "-c", PACK), env=env, seen=seen, timeout=PACKING)
         count = int.from_bytes(packed.out[8:12], "big")
         if packed.code != 0 or packed.out[:4] != b"PACK":
             said = packed.err.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
@@ -281,23 +286,12 @@ def _strange(objects: Path) -> str:
     alternates = objects / "info" / "alternates"
     if not alternates.is_symlink() and alternates.is_file() and alternates.stat().st_size:
         return "its objects lead to others"
-    for n, (entry, folder) in enumerate(_entries(objects)):
+    for n, entry in enumerate(walk(objects.parent, objects.name)):
         if n > FILES_MAX:
             return f"there are more than {FILES_MAX} files"
-        if not folder and not entry.is_file(follow_symlinks=False):
-            return f"{entry.name} is no plain file"
+        if entry.deep or not (stat.S_ISDIR(entry.mode) or stat.S_ISREG(entry.mode)):
+            return f"{Path(entry.path).name} is no plain file"
     return ""
-
-
-def _entries(top: Path) -> Iterator[tuple[os.DirEntry[str], bool]]:
-    """All below, without recursion: an agent makes folders as deep as it likes."""
-    todo = [str(top)]
-    while todo:
-        with os.scandir(todo.pop()) as entries:
-            for entry in entries:
-                folder = entry.is_dir(follow_symlinks=False)
-                todo += [entry.path] * folder
-                yield entry, folder
 
 
 def _refs_of(own: Path) -> Iterator[tuple[str, str]]:

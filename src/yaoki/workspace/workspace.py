@@ -74,7 +74,7 @@ class GitWorkspace:
         remote: str = "",
         ahead_from_files: int = 0,
         saved_bytes: int = SAVED_BYTES,
-        sandbox: Sandbox | None = None,
+        sandbox: Callable[[], Sandbox | None] = lambda: None,
         bounds: Bounds = USUAL,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
