@@ -210,7 +210,7 @@ class Ground:
 
     @cached_property
     def walls(self) -> Walls:
-        """What of a task runs inside the sandbox."""
+        """The walls say what of a task runs inside the sandbox."""
         from yaoki.app.walls import Walls
 
         asked, repository = self.settings.sandbox, self.repository

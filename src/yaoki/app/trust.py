@@ -28,8 +28,9 @@ from yaoki.core.trust import (
     of_setup,
 )
 from yaoki.errors import Fault, NotNow, PlanInvalid, SettingsInvalid, Untrusted
-from yaoki.ports import SANDBOX, Launch, Look, Processes
+from yaoki.ports import SANDBOX, Launch, Processes
 from yaoki.store import add_mark, marks_at, new_mark
+from yaoki.system.sandbox import GuardedProcesses
 from yaoki.system.trust_file import TrustFile
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Question:
 
 
 class Trust:
-    """Of one repository, for as long as it is open."""
+    """The trust in one repository, for as long as it is open."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -149,7 +150,7 @@ class Trust:
         self._clear = True
 
     def accept_settings(self) -> None:
-        """Of settings that yaoki wrote just now, for a person who was asked."""
+        """Trust settings that yaoki wrote just now, for a person who was asked."""
         record, _ = self._file.read()
         content = self._settings
         if content.commands and not record.covers(self.place) and not attempt_calls():
@@ -177,7 +178,7 @@ class Trust:
         return marks is not None and not marks & record.stores.keys()
 
     def _of_store(self) -> Iterator[str]:
-        """What its open runs would go on with."""
+        """The lines say what the store's open runs would go on with."""
         store = self._ground.store
         runs = [run for run in store.runs() if run.summed_at is None]
         yield f"    it holds {count(len(runs), 'open run')}"
@@ -296,21 +297,13 @@ def _tracked(file: Path) -> bool:
 # ------------------------------------------------------------------ the last guard
 
 
-class TrustedProcesses:
+class TrustedProcesses(GuardedProcesses):
     """Whoever forgot to ask starts nothing."""
 
     def __init__(self, processes: Processes, trust: Trust) -> None:
-        self._processes, self._trust = processes, trust
+        super().__init__(processes)
+        self._trust = trust
 
     def start(self, folder: Path, launch: Launch) -> None:
         self._trust.refuse()
-        self._processes.start(folder, launch)
-
-    def look(self, folder: Path) -> Look:
-        return self._processes.look(folder)
-
-    def renew(self, folder: Path) -> None:
-        self._processes.renew(folder)
-
-    def end(self, folder: Path, why: str) -> Look:
-        return self._processes.end(folder, why)
+        super().start(folder, launch)

@@ -12,7 +12,7 @@ from yaoki.cli import report
 from yaoki.cli.door import json_option, look, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import QUESTION_CHARS, document, line, next_command, prose
-from yaoki.cli.trusting import clear
+from yaoki.cli.trust_question import clear
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA, RunView, TaskView

@@ -17,7 +17,7 @@ from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.proving import examined
 from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
 from yaoki.cli.storing import kept
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.views import SCHEMA
 

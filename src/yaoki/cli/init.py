@@ -14,7 +14,7 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, prose, say
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.config.finding import (
     Discovery,
     Here,

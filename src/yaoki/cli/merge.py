@@ -10,7 +10,7 @@ import click
 from yaoki.cli.door import json_option, opened, repo_option, run_option
 from yaoki.cli.persons import refuse_agents, spoken
 from yaoki.cli.render import NAME_CHARS, document, line, next_command, prose
-from yaoki.cli.trusting import clear
+from yaoki.cli.trust_question import clear
 from yaoki.core.model import State
 from yaoki.errors import GitFailed
 from yaoki.views import SCHEMA

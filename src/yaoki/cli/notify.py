@@ -10,7 +10,7 @@ import click
 
 from yaoki.cli.door import json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, say
-from yaoki.cli.trusting import clear
+from yaoki.cli.trust_question import clear
 from yaoki.errors import NoticeFailed, SettingsInvalid
 from yaoki.views import SCHEMA
 

@@ -17,7 +17,7 @@ import click
 from yaoki.cli import growing, imports
 from yaoki.cli.door import Function, json_option, repo_option
 from yaoki.cli.render import columns, document, line, next_command, prose
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.core.counting import count
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean

@@ -19,7 +19,7 @@ from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.render import document, line, next_command, prose
 from yaoki.cli.screens import moves, screen_for
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.cli.worker import tag_option
 from yaoki.core.model import Continuous
 from yaoki.core.status import Status

@@ -9,7 +9,7 @@ import click
 
 from yaoki.cli.door import json_option
 from yaoki.cli.render import document, line, next_command, prose, say
-from yaoki.cli.trusting import show
+from yaoki.cli.trust_question import show
 from yaoki.core.counting import count
 from yaoki.errors import Unknown
 from yaoki.views import SCHEMA

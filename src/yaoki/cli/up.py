@@ -13,7 +13,7 @@ from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.persons import refuse_agents
 from yaoki.cli.records import log_format_option
 from yaoki.cli.render import document, line, next_command, say
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.cli.worker import SLOTS, tag_option
 from yaoki.core.counting import count
 from yaoki.errors import NotNow, StoreError

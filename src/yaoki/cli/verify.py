@@ -12,7 +12,7 @@ import click
 from yaoki.app.facts import GitHere, facts_of
 from yaoki.cli.door import json_option, opened, repo_option
 from yaoki.cli.render import columns, document, line, next_command, paint, prose
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.views import SCHEMA
 from yaoki.views.report import Line, Stored
 from yaoki.views.report import verify as verified

@@ -13,7 +13,7 @@ from yaoki.cli.door import opened, repo_option
 from yaoki.cli.hangup import outlive_terminal
 from yaoki.cli.records import Tell, log_format_option, records
 from yaoki.cli.render import say
-from yaoki.cli.trusting import clear, trust_option
+from yaoki.cli.trust_question import clear, trust_option
 from yaoki.core.tags import FORM, is_tag
 from yaoki.errors import StoreUnreached, YaokiError
 

@@ -177,22 +177,14 @@ class Sandbox:
         return [*_present(self.shown), *(p for p in _present([*KEPT, *below]) if _is_hidden(p))]
 
 
-class SandboxedProcesses:
-    """The commands of a task inside: set-up, agents and checks, which run what an agent wrote.
+class GuardedProcesses:
+    """Process trees that are started under a condition; everything else is handed on."""
 
-    `walled` says of which folders that holds.
-    """
-
-    def __init__(
-        self, processes: Processes, sandbox: Sandbox, walled: Callable[[Path], bool]
-    ) -> None:
-        self._processes, self._sandbox, self._walled = processes, sandbox, walled
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
 
     def start(self, folder: Path, launch: Launch) -> None:
-        refuse_links(folder)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        inside = self._sandbox.around(launch, folder) if self._walled(folder) else launch
-        self._processes.start(folder, inside)
+        self._processes.start(folder, launch)
 
     def look(self, folder: Path) -> Look:
         return self._processes.look(folder)
@@ -202,6 +194,25 @@ class SandboxedProcesses:
 
     def end(self, folder: Path, why: str) -> Look:
         return self._processes.end(folder, why)
+
+
+class SandboxedProcesses(GuardedProcesses):
+    """The commands of a task inside: set-up, agents and checks, which run what an agent wrote.
+
+    `walled` says of which folders that holds.
+    """
+
+    def __init__(
+        self, processes: Processes, sandbox: Sandbox, walled: Callable[[Path], bool]
+    ) -> None:
+        super().__init__(processes)
+        self._sandbox, self._walled = sandbox, walled
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        refuse_links(folder)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        inside = self._sandbox.around(launch, folder) if self._walled(folder) else launch
+        super().start(folder, inside)
 
 
 def refuse_links(folder: Path) -> None:
