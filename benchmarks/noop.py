@@ -17,7 +17,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
-from yaoki.core.events import AgentFinished, AttemptStarted, Event, Judged, Landed
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.machine.events import AgentFinished, AttemptStarted, Event, Judged, Landed
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -33,15 +35,13 @@ from yaoki.core.model import (
     Task,
     Verdict,
 )
-from yaoki.core.reports import LandedOn, Prepared, Report, Verified, Worked
-from yaoki.engine.branches import Guard
-from yaoki.engine.hold import Hold
-from yaoki.engine.pool import Pool
-from yaoki.engine.stages import Stages
-from yaoki.engine.worker import Worker
+from yaoki.core.model.report import LandedOn, Prepared, Report, Verified, Worked
+from yaoki.engine.branch_guard import Guard
+from yaoki.engine.claim_context import Hold
+from yaoki.engine.loop.pool import Pool
+from yaoki.engine.loop.worker import Worker
+from yaoki.engine.stages.stages import Stages
 from yaoki.ports import Workspace
-from yaoki.store import SqlStore, open_store
-from yaoki.system import SystemClock
 
 RUN = RunId("bench001")
 LEASE = timedelta(hours=1)

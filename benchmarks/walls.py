@@ -11,8 +11,8 @@ from statistics import median
 from benchmarks.place import Place
 from benchmarks.repositories import Repository
 from benchmarks.results import Line, Part, at_most
+from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.errors import Fault
-from yaoki.system import Sandbox
 
 COMMITS = (
     *("sh", "-c"),

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.classify import failed
-from yaoki.core.events import (
+from yaoki.core.decide.classification import failed
+from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
     Event,
@@ -18,7 +18,7 @@ from yaoki.core.events import (
     RetryDecided,
     Submitted,
 )
-from yaoki.core.machine import create
+from yaoki.core.machine.evolution import create
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -42,7 +42,7 @@ from yaoki.core.model import (
     Verdict,
     Work,
 )
-from yaoki.core.tags import joined
+from yaoki.core.settings.tags import joined
 from yaoki.ports import OUTBOX, Row
 
 SECOND = timedelta(seconds=1)

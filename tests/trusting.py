@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.system.trust_file import TrustFile
+from yaoki.adapters.system.trust_file import TrustFile
 
 
 def trust_below(home: Path, folder: Path) -> None:

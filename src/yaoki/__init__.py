@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from yaoki.api import Event, Question, Repository, Run, Task
+    from yaoki.faces.api import Event, Question, Repository, Run, Task
 
 __all__ = ["Event", "Question", "Repository", "Run", "Task", "__version__"]
 
@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
     """The API is imported when it is asked for: the command line starts without it."""
     if name not in __all__:
         raise AttributeError(f"module 'yaoki' has no attribute {name!r}")
-    from yaoki import api
+    from yaoki.faces import api
 
     return getattr(api, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from yaoki.cli.main import main
+from yaoki.faces.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

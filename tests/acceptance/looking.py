@@ -29,7 +29,7 @@ from typing import IO, Any, NoReturn
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
 # The program itself, which would begin at once, and the script that imports nothing else of ours.
-NOT_IMPORTED = {"yaoki.__main__", "yaoki.shim.__main__"}
+NOT_IMPORTED = {"yaoki.__main__", "yaoki.adapters.processes.shim.__main__"}
 
 
 def look(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
@@ -122,7 +122,7 @@ def _answer(asked: Mapping[str, Any], out: int, err: int) -> NoReturn:
         for ours, theirs in ((nowhere, 0), (out, 1), (err, 2)):
             os.dup2(ours, theirs)
         os.closerange(3, 1024)
-        from yaoki.cli.main import main
+        from yaoki.faces.cli.main import main
 
         code = main(asked["words"])
         for thread in threading.enumerate():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
-from tests.edges.repositories import git
+from tests.repositories import git
 from tests.trusting import trust_below
 
 SETTINGS = """\

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import BOUND_S, Place, a_plan, holds, waits_for, writes
-from yaoki.cli import telling
-from yaoki.cli.table import COMMANDS
+from yaoki.faces.cli.table import COMMANDS
+from yaoki.faces.cli.text import errors
 
 pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
@@ -39,8 +39,8 @@ def test_help_imports_nothing_heavy(place: Place) -> None:
     )
 
     modules = {name.partition("'")[0] for name in done.stderr.split("'")[1::2]}
-    heavy = {"click", "pydantic", "yaml", "rich", "sqlite3", "yaoki.app", "yaoki.store"}
-    assert "yaoki.cli.table" in modules
+    heavy = {"click", "pydantic", "yaml", "rich", "sqlite3", "yaoki.app", "yaoki.adapters"}
+    assert "yaoki.faces.cli.table" in modules
     assert modules.isdisjoint(heavy)
     assert all(name in done.stdout for name in COMMANDS)
 
@@ -50,7 +50,7 @@ def test_help_imports_nothing_heavy(place: Place) -> None:
 def test_every_command_is_there_and_documented(name: str) -> None:
     from click.testing import CliRunner
 
-    from yaoki.cli.group import group
+    from yaoki.faces.cli.group import group
 
     shown = CliRunner().invoke(group, [name, "--help"])
 
@@ -182,7 +182,7 @@ def test_an_internal_error_goes_to_a_file_without_secrets(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".yaoki").mkdir()
 
-    code = telling.internal(KeyError("hunter2hunter2"), as_json=True, given=["status"])
+    code = errors.internal(KeyError("hunter2hunter2"), as_json=True, given=["status"])
 
     shown = capsys.readouterr()
     log = (tmp_path / ".yaoki" / "internal-errors.log").read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.machines import Machine
 from tests.acceptance.place import a_plan
-from tests.edges.repositories import a_repository, commit, git, write
+from tests.repositories import a_repository, commit, git, write
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3")]
 # The files of an older commit, which nobody has checked out.

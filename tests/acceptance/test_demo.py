@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.acceptance.place import until
-from tests.edges.terminal import on_a_terminal
+from tests.faces.cli.terminal import on_a_terminal
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1")]
 BOUND_S = 100

@@ -14,7 +14,7 @@ from tests.acceptance.place import Place, a_plan, holds, writes
 from tests.acceptance.walking import Walk
 from tests.documents import PAGES, ROOT, Block, blocks, commands, mentions, name
 from tests.reference.words import TOLD
-from yaoki.core.wire import EVENTS
+from yaoki.core.machine.codec import EVENTS
 
 # A page is a story of many commands.
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]

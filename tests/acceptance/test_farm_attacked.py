@@ -12,12 +12,12 @@ import pytest
 from tests.acceptance.place import Place, a_plan, holds, rest_of, until, writes
 from tests.builders import a_row, a_task
 from tests.store.server import Server, binaries, missing
-from yaoki.app.looking import at_work
+from yaoki.adapters.git.command import failure
+from yaoki.adapters.processes.command import Completed
+from yaoki.app.run_view import at_work
 from yaoki.core.model import Lease, State
 from yaoki.errors import DiskFull
-from yaoki.system import Completed
 from yaoki.views.workers import lacking
-from yaoki.workspace.git import failure
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PLAN = a_plan(

@@ -18,7 +18,7 @@ import pytest
 
 from tests.acceptance.alone import a_clone, own_python
 from tests.acceptance.place import WHO, Place
-from tests.edges.repositories import user_state
+from tests.repositories import user_state
 
 pytestmark = pytest.mark.acceptance
 

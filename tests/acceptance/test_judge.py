@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, writes
 from tests.acceptance.test_agents_fall import events, kinds
-from tests.edges.test_entry_checks import installed
+from tests.adapters.checks.test_entry_points import installed
 
 pytestmark = pytest.mark.acceptance
 

@@ -12,7 +12,7 @@ import pytest
 from tests.acceptance.machines import Machine
 from tests.acceptance.place import a_plan, until, waits_for
 from tests.acceptance.sleep import fall_asleep
-from tests.edges.repositories import a_repository, git
+from tests.repositories import a_repository, git
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.2")]
 

@@ -16,12 +16,12 @@ import pytest
 
 from tests.acceptance.machines import Cable, Machine
 from tests.acceptance.place import a_plan, until, waits_for
-from tests.edges.repositories import a_repository, git
+from tests.repositories import a_repository, git
 from tests.store.server import Server, binaries, missing
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import RunId, State
 from yaoki.ports import Entry
-from yaoki.store import SqlStore, open_store
-from yaoki.system import SystemClock
 
 TASKS = int(os.environ.get("YAOKI_TEST_TASKS", "12"))
 ATTEMPTS = 12

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.place import Place
+from tests.adapters.notify.notices import SECRET, a_notice, program, receiver, recorded
 from tests.builders import HandClock
-from tests.edges.notices import SECRET, a_notice, program, receiver, recorded
-from yaoki.core.settings import Notify
+from yaoki.adapters.notify import open_channels
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.settings.settings import Notify
 from yaoki.errors import NoticeFailed
-from yaoki.notify import open_channels
-from yaoki.system import SystemClock
 
 pytestmark = pytest.mark.acceptance
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "notices.md"

@@ -18,7 +18,7 @@ GOOD = [{"write": {"a.txt": "good\n"}}]
 
 def tool(pattern: str, says: str) -> dict[str, Any]:
     """A check that speaks as the real tool does until a.txt is good; the tools themselves are run
-    in tests/edges/test_readers_tools.py."""
+    in tests/adapters/checks/readers/test_real_tools.py."""
     return {"shell": f"grep -qx good a.txt || {{ {says}; exit 1; }}", "pattern": pattern}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Completed, Place, writes
 from tests.acceptance.test_agents_fall import events
-from tests.edges.test_playbook import HEAD, PLAYBOOK, SEED, box, phase
+from tests.formats.playbook.test_playbook import HEAD, PLAYBOOK, SEED, box, phase
 
 pytestmark = pytest.mark.acceptance
 

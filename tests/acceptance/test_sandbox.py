@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import WHO, Place, holds
+from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.errors import Fault
 from yaoki.ports import Launch
-from yaoki.system.sandbox import Sandbox
 
 pytestmark = pytest.mark.acceptance
 

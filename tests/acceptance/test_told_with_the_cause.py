@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Place
-from yaoki.system import disk_free
+from yaoki.adapters.system.files import disk_free
 
 pytestmark = pytest.mark.acceptance
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.documents import PAGES, ROOT, blocks, commands, mentions, name
-from yaoki.agents.description import parsed
-from yaoki.cli.group import group
+from yaoki.adapters.agents.preset import parsed
+from yaoki.faces.cli.group import group
 
 EXAMPLES = ROOT / "docs" / "examples"
 PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_-]*|<.*>|\$.*|…|\.\.\.|.*…")

@@ -10,8 +10,8 @@ import pytest
 from tests.documents import ROOT, name
 from tests.reference import events, exit_codes, pages
 from tests.reference.words import TOLD
-from yaoki.config import load_settings
-from yaoki.core.wire import EVENTS
+from yaoki.core.machine.codec import EVENTS
+from yaoki.formats.config import load_settings
 from yaoki.views import story
 
 REFERENCE = ROOT / "docs" / "reference"

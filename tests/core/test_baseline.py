@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.baseline import kind_of, of_base, unmatched, weigh
-from yaoki.core.integrity import fewer, vanished
+from yaoki.core.decide.baseline import kind_of, of_base, unmatched, weigh
+from yaoki.core.decide.integrity import fewer, vanished
 from yaoki.core.model import Finding, Item, Outcome
 
 

@@ -6,17 +6,9 @@ import pytest
 
 from tests.builders import a_policy, a_spec
 from yaoki.core.bound import Bound, worst_case
-from yaoki.core.model import (
-    CONTENT,
-    AgentSpec,
-    CheckSpec,
-    Kind,
-    Policy,
-    RetryRule,
-    TaskKind,
-)
-from yaoki.core.override import with_iterations, with_max_retries
-from yaoki.core.settings import Escalate, Limits, Retry, policy
+from yaoki.core.model import CONTENT, AgentSpec, CheckSpec, Kind, Policy, RetryRule, TaskKind
+from yaoki.core.settings.override import with_iterations, with_max_retries
+from yaoki.core.settings.settings import Escalate, Limits, Retry, policy
 
 
 def bound(given: Policy) -> Bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.baseline import unmatched
+from yaoki.core.decide.baseline import unmatched
 from yaoki.core.model import Item, Outcome
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.fingerprint import fingerprint
+from yaoki.core.decide.fingerprint import fingerprint
 from yaoki.core.model import Item
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.idle import idle
+from yaoki.core.commands.idle import idle
+from yaoki.core.commands.test_runners import runners, stops_early
 from yaoki.core.model import CheckSpec
-from yaoki.core.runners import runners, stops_early
 
 pytestmark = pytest.mark.spec("16.4")
 

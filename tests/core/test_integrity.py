@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yaoki.core.integrity import PATTERN, fewer
+from yaoki.core.decide.integrity import PATTERN, fewer
 from yaoki.core.model import Finding, Outcome
 
 pytestmark = pytest.mark.spec("6.6")

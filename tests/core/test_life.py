@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import MINUTE, NOW, SECOND, a_policy, a_spec, a_task, an_agent, an_exit
-from yaoki.core import rules
 from yaoki.core.bound import worst_case
-from yaoki.core.events import (
+from yaoki.core.decide import rules
+from yaoki.core.decide.failure_response import Moment, not_rerun
+from yaoki.core.machine.codec import event_from_data, event_to_data
+from yaoki.core.machine.events import (
     Answered,
     Cancelled,
     CancelRequested,
@@ -28,8 +30,7 @@ from yaoki.core.events import (
     Undone,
     name_of,
 )
-from yaoki.core.failing import Moment, not_rerun
-from yaoki.core.machine import evolve, fold
+from yaoki.core.machine.evolution import evolve, fold
 from yaoki.core.model import (
     AgentExit,
     Backoff,
@@ -51,7 +52,7 @@ from yaoki.core.model import (
     TaskKind,
     Verdict,
 )
-from yaoki.core.reports import (
+from yaoki.core.model.report import (
     Conflicted,
     Faulted,
     Interrupted,
@@ -63,8 +64,7 @@ from yaoki.core.reports import (
     Verified,
     Worked,
 )
-from yaoki.core.settings import RETRYABLE
-from yaoki.core.wire import event_from_data, event_to_data
+from yaoki.core.settings.settings import RETRYABLE
 
 EMPTY = Catalogue()
 

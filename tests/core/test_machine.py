@@ -19,7 +19,7 @@ from tests.builders import (
     an_active_task,
     an_exit,
 )
-from yaoki.core.events import (
+from yaoki.core.machine.events import (
     AgentFinished,
     Answered,
     AttemptStarted,
@@ -51,8 +51,8 @@ from yaoki.core.events import (
     Unlanded,
     name_of,
 )
-from yaoki.core.legal import Illegal, legal
-from yaoki.core.machine import evolve
+from yaoki.core.machine.evolution import evolve
+from yaoki.core.machine.legality import Illegal, legal
 from yaoki.core.model import (
     Choice,
     Counts,

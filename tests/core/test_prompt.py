@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from tests.builders import a_check, a_failure, a_spec, a_task
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, Item, Kind, Task, TaskKind
-from yaoki.core.prompt import (
-    BUDGETS,
-    GENERIC_HINT,
-    ITEMS_SHOWN,
-    compose,
-    fence,
-    what_failed,
-)
+from yaoki.core.prompt import BUDGETS, GENERIC_HINT, ITEMS_SHOWN, compose, fence, what_failed
 
 TITLES = [
     "# Rules",

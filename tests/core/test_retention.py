@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW
 from yaoki.core.model import RunId
 from yaoki.core.retention import Life, fates
-from yaoki.core.settings import Archive
+from yaoki.core.settings.settings import Archive
 
 DAY = timedelta(days=1)
 RULE = Archive(after_days=7, runs_max=5, runs_kept=2)

@@ -20,22 +20,13 @@ from tests.builders import (
     an_active_task,
     an_agent,
 )
-from yaoki.core.events import RetryDecided
-from yaoki.core.failing import Moment, failing
-from yaoki.core.machine import evolve
-from yaoki.core.model import (
-    Backoff,
-    Counts,
-    Kind,
-    Policy,
-    Reason,
-    RetryRule,
-    Stage,
-    Task,
-)
-from yaoki.core.override import retries_defect
-from yaoki.core.retry import alike_in_a_row, decide_retry, delay, ladder, same_in_a_row
-from yaoki.core.settings import Settings
+from yaoki.core.decide.failure_response import Moment, failing
+from yaoki.core.decide.retry import alike_in_a_row, decide_retry, delay, ladder, same_in_a_row
+from yaoki.core.machine.events import RetryDecided
+from yaoki.core.machine.evolution import evolve
+from yaoki.core.model import Backoff, Counts, Kind, Policy, Reason, RetryRule, Stage, Task
+from yaoki.core.settings.override import retries_defect
+from yaoki.core.settings.settings import Settings
 
 # ------------------------------------------------------------------ the table of 4.1
 

@@ -21,8 +21,10 @@ from tests.builders import (
     an_agent,
     an_exit,
 )
-from yaoki.core import classify
-from yaoki.core.events import (
+from yaoki.core.decide import classification
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import PERSON, decide
+from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
     Cancelled,
@@ -36,8 +38,7 @@ from yaoki.core.events import (
     RetryDecided,
     name_of,
 )
-from yaoki.core.failing import Moment
-from yaoki.core.machine import fold
+from yaoki.core.machine.evolution import fold
 from yaoki.core.model import (
     Choice,
     Counts,
@@ -52,7 +53,7 @@ from yaoki.core.model import (
     Verdict,
     Work,
 )
-from yaoki.core.reports import (
+from yaoki.core.model.report import (
     Conflicted,
     Faulted,
     Interrupted,
@@ -64,7 +65,6 @@ from yaoki.core.reports import (
     Verified,
     Worked,
 )
-from yaoki.core.rules import PERSON, decide
 
 MOMENT = Moment(NOW, 0.5)
 PREPARED = Prepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")
@@ -228,7 +228,7 @@ def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
 
 @pytest.mark.spec("3.5")
 def test_nothing_changed_again_is_a_question_to_a_person() -> None:
-    before = classify.of_idleness(an_exit())
+    before = classification.of_idleness(an_exit())
     work = Work(head="head", exit=an_exit(said="Done."))
     task = an_active_task(Stage.VERIFY, work=work, feedback=before)
 

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_failure, a_spec, a_task
-from yaoki.core.blame import first_red, partners
-from yaoki.core.continuous import Commit, Iteration, step
-from yaoki.core.events import RecoveryStarted
-from yaoki.core.machine import evolve
+from yaoki.core.bisect import first_red, partners
+from yaoki.core.decide.iteration import Commit, Iteration, step
+from yaoki.core.decide.recovery import choose
+from yaoki.core.decide.rounds import next_round
+from yaoki.core.machine.events import RecoveryStarted
+from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import (
     RERUNS_PER_ROUND,
     Continuous,
@@ -24,8 +26,6 @@ from yaoki.core.model import (
     TaskId,
     TaskKind,
 )
-from yaoki.core.recovery import choose
-from yaoki.core.rounds import next_round
 
 # ------------------------------------------------------------------ re-runs
 

@@ -13,14 +13,14 @@ from typing import Any
 import yaml
 
 from tests.builders import a_finding, an_active_task, in_outbox
-from yaoki.agents.command import CommandAgent
-from yaoki.core.classify import FATAL
-from yaoki.core.events import EscalateDecided, Event, Judged, RetryDecided
-from yaoki.core.failing import Moment
-from yaoki.core.machine import evolve
+from yaoki.adapters.agents.command import CommandAgent
+from yaoki.core.decide.classification import FATAL
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import decide
+from yaoki.core.machine.events import EscalateDecided, Event, Judged, RetryDecided
+from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
-from yaoki.core.reports import Verified, Worked
-from yaoki.core.rules import decide
+from yaoki.core.model.report import Verified, Worked
 from yaoki.ports import Look, Order
 
 HERE = Path(__file__).parent

@@ -10,12 +10,12 @@ import pytest
 
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import lease_of, opened, submit, take
-from yaoki.core.events import Cancelled, CancelRequested
+from yaoki.adapters.store import SqlStore
+from yaoki.core.machine.events import Cancelled, CancelRequested
 from yaoki.core.model import RunId, Task, TaskId
-from yaoki.engine.leftovers import Leftovers
+from yaoki.engine.loop.leftover_worktrees import Leftovers
 from yaoki.errors import GitFailed
 from yaoki.ports import Workspace
-from yaoki.store import SqlStore
 
 
 class Removed:

@@ -11,10 +11,10 @@ import pytest
 
 from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.admission import Admission, Admitted
-from yaoki.engine.hold import Hold
-from yaoki.engine.pool import Pool
-from yaoki.engine.stage_settings import Room
+from yaoki.engine.claim_context import Hold
+from yaoki.engine.loop.admission import Admission, Admitted
+from yaoki.engine.loop.pool import Pool
+from yaoki.engine.stages.stage_settings import Room
 from yaoki.errors import StoreError, WorkspaceError
 from yaoki.ports import ALL, NOTHING_NEW, Beat
 

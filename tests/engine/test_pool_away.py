@@ -12,9 +12,9 @@ import pytest
 from tests.builders import HandClock
 from tests.engine.test_pool import RUN, SOON, Carrier, Heart
 from yaoki.core.model import RunId, Task
-from yaoki.engine.admission import Admission
-from yaoki.engine.pool import STUMBLES_MAX, Pool
-from yaoki.engine.stage_settings import Room
+from yaoki.engine.loop.admission import Admission
+from yaoki.engine.loop.pool import STUMBLES_MAX, Pool
+from yaoki.engine.stages.stage_settings import Room
 from yaoki.errors import GitFailed, RemoteAway
 
 AWAY = "the remote origin cannot be used: no answer"

@@ -11,12 +11,12 @@ import pytest
 
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import opened, submit
+from yaoki.adapters.store import SqlStore
 from yaoki.core.model import Run, State, Task
-from yaoki.engine.branches import Guard
-from yaoki.engine.hold import Hold
-from yaoki.engine.stages import Stages
-from yaoki.engine.worker import TRACEBACK_CHARS_MAX, Worker
-from yaoki.store import SqlStore
+from yaoki.engine.branch_guard import Guard
+from yaoki.engine.claim_context import Hold
+from yaoki.engine.loop.worker import TRACEBACK_CHARS_MAX, Worker
+from yaoki.engine.stages.stages import Stages
 
 
 class Broken:

@@ -12,9 +12,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tests.reference.told import told_events
 from tests.reference.words import CLASSES, TOLD
+from yaoki.core.machine.codec import EVENTS
 from yaoki.core.model import Spec
-from yaoki.core.wire import EVENTS
-from yaoki.hooks import state as sessions
+from yaoki.faces.hooks import state as sessions
 from yaoki.ports.store import Entry
 
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}

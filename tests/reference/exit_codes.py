@@ -6,11 +6,11 @@ import inspect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from yaoki.cli.main import INTERRUPTED, PIPE_CLOSED
-from yaoki.cli.telling import BAD_USAGE, INTERNAL
-from yaoki.core.status import EXIT
+from yaoki.core.run_status import EXIT
 from yaoki.errors import YaokiError
-from yaoki.mcp.caller import Refusal
+from yaoki.faces.cli.main import INTERRUPTED, PIPE_CLOSED
+from yaoki.faces.cli.text.errors import BAD_USAGE, INTERNAL
+from yaoki.faces.mcp.caller import Refusal
 
 # What each means to whoever called, and what to do about it.
 MEANING: Mapping[int, tuple[str, str]] = {

@@ -17,7 +17,10 @@ TELLERS = {"Note", "note", "_note", "_tell", "_tell_of_run", "update_run"}
 # Functions that take the name as `event=`.
 ADDERS = {"add", "pause"}
 # They write a line of the journal by its row, not through a function.
-ROWS = {"RUN_ARCHIVED": "store/retention.py", "LINE_NOT_REPLAYED": "store/lines.py"}
+ROWS = {
+    "RUN_ARCHIVED": "adapters/store/tables/retention.py",
+    "LINE_NOT_REPLAYED": "adapters/store/journal_file/checksummed_line.py",
+}
 FOREIGN = {"TEST"}
 
 

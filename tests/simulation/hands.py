@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.simulation.world import Process, Touches, Tree, World
-from yaoki.agents.logs import OUT
-from yaoki.core.change import Change, Claims
-from yaoki.core.definition import DefinitionReview, TreeView
+from yaoki.adapters.agents.output_files import OUT
 from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, Finding, Kind, Outcome
+from yaoki.core.model.change import Change, Claims
+from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Launch, Look, Notice, Order
 

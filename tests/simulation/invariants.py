@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.simulation.lives import RUN, Life, Scene
 from tests.simulation.world import Touches
+from yaoki.adapters.store import SqlStore
 from yaoki.core.model import State, TaskKind
 from yaoki.ports import Entry
-from yaoki.store import SqlStore
 
 # Whoever dies, these are written neither once more nor once less.
 ONCE = frozenset(

@@ -25,20 +25,20 @@ from tests.simulation.hands import (
 from tests.simulation.rooms import DictRooms
 from tests.simulation.workspace import DictWorkspace
 from tests.simulation.world import HandClock, Killed, Touches, World
-from yaoki.app.planning import PlanReading
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.tables.outbox import Posting
+from yaoki.app.planner_answer import PlanReading
 from yaoki.core.model import Catalogue, Run, RunId, Spec, Task
-from yaoki.engine.branches import Guard
-from yaoki.engine.closing import Closing
-from yaoki.engine.control import Control
-from yaoki.engine.growing import Growth
-from yaoki.engine.hold import Hold
-from yaoki.engine.sending import Sending
-from yaoki.engine.stage_settings import Room, Settings
-from yaoki.engine.stages import Stages
-from yaoki.engine.submitting import Submission
-from yaoki.engine.worker import Worker
-from yaoki.store import SqlStore, open_store
-from yaoki.store.outbox import Posting
+from yaoki.engine.branch_guard import Guard
+from yaoki.engine.claim_context import Hold
+from yaoki.engine.commands.control import Control
+from yaoki.engine.commands.extend import Growth
+from yaoki.engine.commands.submit import Submission
+from yaoki.engine.completion.completion import Closing
+from yaoki.engine.loop.notifier import Sending
+from yaoki.engine.loop.worker import Worker
+from yaoki.engine.stages.stage_settings import Room, Settings
+from yaoki.engine.stages.stages import Stages
 
 LEASE = timedelta(seconds=60)
 RUN = RunId("simulate")

@@ -24,7 +24,7 @@ from tests.simulation.lives import (
 from tests.simulation.stories import HARD, PLAIN
 from tests.simulation.world import Touches
 from yaoki.core.model import Stage, State, TaskKind
-from yaoki.engine.hold import Hold
+from yaoki.engine.claim_context import Hold
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "50"))
 CHUNK = 25

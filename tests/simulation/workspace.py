@@ -7,10 +7,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from tests.simulation.world import Touches, World, merged
-from yaoki.core.change import Change
-from yaoki.core.definition import TreeView
 from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
+from yaoki.core.model.change import Change
+from yaoki.core.model.check_definition import TreeView
 from yaoki.errors import GitFailed, NotNow
 from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, Uncommitted
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
-from yaoki.core.events import Event
-from yaoki.core.failing import Moment
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import decide
+from yaoki.core.machine.events import Event
 from yaoki.core.model import Lease, Spec, Task, TaskId
-from yaoki.core.reports import Faulted
-from yaoki.core.rules import decide
+from yaoki.core.model.report import Faulted
 from yaoki.ports import Clock
-from yaoki.store import SqlStore, open_store
 
 # A file, or the URL of a database on a server.
 Where = Path | str

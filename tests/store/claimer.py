@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.builders import MINUTE, RUN_ID
 from tests.store.acts import Where, finish, opened
+from yaoki.adapters.store import SqlStore
 from yaoki.errors import StoreError
-from yaoki.store import SqlStore
 
 OPEN_S = 30.0
 

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import HandClock
 from tests.store import server
 from tests.store.acts import Where, opened
-from yaoki.store import SqlStore
+from yaoki.adapters.store import SqlStore
 
 DATABASES = ["sqlite", "postgres"]
 

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import HandClock, a_run, a_spec
-from yaoki.core.events import AgentFinished, AttemptStarted, Event
-from yaoki.core.failing import Moment
+from yaoki.adapters.store import SqlStore
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import decide
+from yaoki.core.machine.events import AgentFinished, AttemptStarted, Event
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -21,9 +23,7 @@ from yaoki.core.model import (
     Task,
     Verdict,
 )
-from yaoki.core.reports import Verified
-from yaoki.core.rules import decide
-from yaoki.store import SqlStore
+from yaoki.core.model.report import Verified
 
 LEASE = timedelta(minutes=1)
 PAID = AgentSpec("paid", account="shared")

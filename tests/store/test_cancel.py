@@ -16,10 +16,10 @@ from tests.store.acts import (
     submit,
     take,
 )
-from yaoki.core.events import Cancelled, Landed, RecallRequested
+from yaoki.adapters.store import SqlStore
+from yaoki.core.machine.events import Cancelled, Landed, RecallRequested
 from yaoki.core.model import RunId, State
 from yaoki.errors import LeaseLost, NotNow
-from yaoki.store import SqlStore
 
 
 @pytest.mark.spec("9.5")

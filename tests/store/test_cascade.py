@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, a_spec
 from tests.store.acts import escalate, events_of, finish, names, plan, submit, take
-from yaoki.core.events import Answered, Planned, UndoRequested, Unlanded
+from yaoki.adapters.store import SqlStore
+from yaoki.core.machine.events import Answered, Planned, UndoRequested, Unlanded
 from yaoki.core.model import Choice, Fill, RunId, State, TaskId, TaskKind
-from yaoki.store import SqlStore
 
 RUN = RunId(RUN_ID)
 DIAMOND = plan(root=[], left=["root"], right=["root"], low=["left", "right"], last=["low"])

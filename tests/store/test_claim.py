@@ -24,11 +24,11 @@ from tests.builders import (
     to_land,
 )
 from tests.store.acts import Where, escalate, finish, lease_of, names, opened, plan, submit, take
-from yaoki.core.events import Answered, LandRefused, Released
+from yaoki.adapters.store import SqlStore
+from yaoki.core.decide.merge_queue import Contender
+from yaoki.core.machine.events import Answered, LandRefused, Released
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
-from yaoki.core.train import Contender
-from yaoki.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,12 +12,12 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from tests.store.acts import Where, events_of, finish, lease_of, opened, submit, take
-from yaoki.core.events import Event, Note
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.database import Database, Link
+from yaoki.adapters.store.sqlite.database import SqliteDatabase
+from yaoki.core.machine.events import Event, Note
 from yaoki.core.model import State, Task
 from yaoki.errors import RowIllegal, StoreError, StoreFull, YaokiError
-from yaoki.store import SqlStore, open_store
-from yaoki.store.database import Database, Link
-from yaoki.store.sqlite import SqliteDatabase
 
 
 class Boom(Exception):

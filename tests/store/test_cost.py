@@ -9,10 +9,10 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, SECOND, HandClock, a_retry, a_spec
 from tests.store.acts import finish, lease_of, submit
-from yaoki.store import SqlStore, open_store
-from yaoki.store import statements as sql
-from yaoki.store.database import Link
-from yaoki.store.sqlite_link import SqliteLink
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.database import Link
+from yaoki.adapters.store.sqlite.link import SqliteLink
+from yaoki.adapters.store.tables import statements as sql
 
 PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x", "place": ""}
 

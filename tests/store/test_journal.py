@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_spec, to_land
 from tests.core.test_life import any_report
 from tests.store.acts import Where, by_hand, escalate, finish, lease_of, opened, plan, submit, take
-from yaoki.core.events import Answered, Released, Undone
-from yaoki.core.failing import Moment
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import decide
+from yaoki.core.machine.events import Answered, Released, Undone
 from yaoki.core.model import Choice, Question, Reason, State
-from yaoki.core.rules import decide
 from yaoki.errors import LeaseLost, NotNow
-from yaoki.store import SqlStore, open_store
 
 
 @pytest.mark.spec("10.1")

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_spec, to_land
 from tests.store.acts import events_of, finish, lease_of, names, plan, submit, take
-from yaoki.core.events import Cancelled, Event, Landed, Note
+from yaoki.adapters.store import SqlStore
+from yaoki.core.machine.events import Cancelled, Event, Landed, Note
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow, Unknown
-from yaoki.store import SqlStore
 
 
 @pytest.mark.spec("11.3", "3.7", "5.2")

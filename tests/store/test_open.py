@@ -13,11 +13,11 @@ import pytest
 
 from tests.builders import NOW, RUN_ID, HandClock, a_spec
 from tests.store.acts import Where, by_hand, finish, opened, submit, take
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.migrations import migrate, migrations, newest, statements
+from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.model import State
 from yaoki.errors import StoreBroken, StoreError, StoreNewer
-from yaoki.store import SqlStore, open_store
-from yaoki.store.migrate import migrate, migrations, newest, statements
-from yaoki.store.sqlite import SqliteDatabase
 
 
 @pytest.mark.sqlite

@@ -9,10 +9,10 @@ import pytest
 
 from tests.builders import HandClock
 from tests.store.acts import escalate, finish, plan, submit, take
+from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.tables.retention import archived, forget, last_line, lives, rows_of
 from yaoki.core.model import RunId
 from yaoki.errors import Unknown
-from yaoki.store import SqlStore, open_store
-from yaoki.store.retention import archived, forget, last_line, lives, rows_of
 
 OLD, NEW = RunId("run00001"), RunId("run00002")
 

@@ -19,8 +19,8 @@ import pytest
 
 from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import HandClock
-from yaoki.store import Places, open_store
-from yaoki.store.witness import Witness
+from yaoki.adapters.store import Places, open_store
+from yaoki.adapters.store.journal_file.journal_file import Witness
 
 NAMES = ("one", "two", "three", "four")
 TABLES = ("runs", "tasks", "needs", "accounts", "journal")

@@ -14,7 +14,7 @@ from tests.acceptance.place import BOUND_S, Completed, Place, a_plan, holds, wri
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import submit
 from tests.store.test_safety_journal import journal, rows, written
-from yaoki.store import Places, open_store
+from yaoki.adapters.store import Places, open_store
 
 CHILD = """
 import json, resource, sys

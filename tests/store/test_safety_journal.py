@@ -13,15 +13,15 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_retry, a_spec, an_agent
 from tests.store.acts import escalate, finish, lease_of, names, plan, submit, take
-from yaoki.core.events import Answered, Undone, UndoRequested
+from yaoki.adapters.store import Places, SqlStore, open_store
+from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decoded, encoded
+from yaoki.adapters.store.journal_file.journal_file import Witness
+from yaoki.adapters.store.sqlite.database import SqliteDatabase
+from yaoki.adapters.store.tables.outbox import Posting
+from yaoki.adapters.store.tables.retention import forget, last_line
+from yaoki.core.machine.events import Answered, Undone, UndoRequested
 from yaoki.core.model import Choice, Kind, Question, RunId, TaskId
 from yaoki.errors import StoreBroken
-from yaoki.store import Places, SqlStore, open_store
-from yaoki.store.lines import COLUMNS, decoded, encoded
-from yaoki.store.outbox import Posting
-from yaoki.store.retention import forget, last_line
-from yaoki.store.sqlite import SqliteDatabase
-from yaoki.store.witness import Witness
 
 # About the file of a store, and what lies beside it.
 pytestmark = pytest.mark.sqlite

@@ -16,10 +16,10 @@ from tests.builders import HOUR, MINUTE, RUN_ID, HandClock, a_spec
 from tests.store.acts import by_hand, finish, lease_of, opened, plan, submit, take
 from tests.store.proxy import Wire
 from tests.store.server import ROOT, Server, a_database, binaries
+from yaoki.adapters.store import SqlStore, open_store, store_known
+from yaoki.adapters.store.database import Link
 from yaoki.core.model import RunId, State
 from yaoki.errors import StoreBroken, StoreError
-from yaoki.store import SqlStore, open_store, store_known
-from yaoki.store.database import Link
 
 pytestmark = pytest.mark.postgres
 RUN = RunId(RUN_ID)

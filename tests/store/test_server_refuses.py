@@ -9,9 +9,9 @@ import pytest
 
 from tests.acceptance.place import SETTINGS, Place
 from tests.store.server import Server, binaries, missing
+from yaoki.adapters.store import open_store
+from yaoki.adapters.system.clock import SystemClock
 from yaoki.errors import StoreError, StoreUnreached
-from yaoki.store import open_store
-from yaoki.system import SystemClock
 
 pytestmark = [pytest.mark.postgres, pytest.mark.spec("0.6", "13.1")]
 HBA = """\
@@ -126,7 +126,7 @@ def test_what_a_server_says_at_the_door_is_known_and_a_broken_session_is_none_of
 ) -> None:
     import psycopg
 
-    from yaoki.store.postgres.refusals import refusal
+    from yaoki.adapters.store.postgres.connection_errors import refusal
 
     found = refusal(psycopg.OperationalError(said))
 

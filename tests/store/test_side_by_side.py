@@ -11,9 +11,9 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, an_agent
 from tests.store.acts import Where, finish, opened, plan, submit, take
+from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, Task
 from yaoki.errors import OverLimit
-from yaoki.store import SqlStore
 
 # More of them by hand: YAOKI_ROUNDS=1000
 ROUNDS = int(os.environ.get("YAOKI_ROUNDS", "12"))

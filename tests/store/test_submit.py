@@ -10,9 +10,9 @@ import pytest
 
 from tests.builders import NOW, RUN_ID, HandClock, a_check, a_run, a_spec
 from tests.store.acts import Where, finish, names, opened, plan, submit, take
+from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, TaskId
 from yaoki.errors import OverLimit, StoreBroken, StoreError, Unknown
-from yaoki.store import SqlStore
 
 
 def limited(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:

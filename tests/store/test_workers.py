@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import MINUTE, SECOND, HandClock, a_spec
 from tests.store.acts import escalate, lease_of, names, submit, take
-from yaoki.core.events import Answered, AttemptStarted, Released
+from yaoki.adapters.store import SqlStore
+from yaoki.core.machine.events import Answered, AttemptStarted, Released
 from yaoki.core.model import Choice
-from yaoki.core.resources import Ports
+from yaoki.core.settings.resources import Ports
 from yaoki.ports import BEGUN, NOTHING_NEW, Serving
-from yaoki.store import SqlStore
 
 HERE = Serving("here:1:2:3", "here", "desk", 4, ("big", "gpu"), background=True)
 TEN = Ports(20_000, 20_029, 10)

@@ -9,17 +9,7 @@ import pytest
 
 from tests.truth.arena import Arena, settle
 from tests.truth.case import LANDS, NOT_DONE, Case, asks, replace, shell, write
-from tests.truth.project import (
-    ADD,
-    ADDS,
-    BUG,
-    GREEN,
-    PYTEST,
-    RED,
-    RED_PYTEST,
-    TESTS,
-    UNIT,
-)
+from tests.truth.project import ADD, ADDS, BUG, GREEN, PYTEST, RED, RED_PYTEST, TESTS, UNIT
 
 pytestmark = pytest.mark.acceptance
 WEAKENED = asks("test-weakened")

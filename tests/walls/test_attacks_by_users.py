@@ -86,7 +86,10 @@ def readable_python() -> str:
     """An interpreter that another user may start and that knows yaoki; "" when there is none."""
     env = {"PATH": PLAIN_PATH, "PYTHONPATH": modules(), "HOME": "/nonexistent"}
     for python in (sys.executable, shutil.which("python3", path=PLAIN_PATH) or ""):
-        if python and as_nobody(python, "-c", "import yaoki.cli.main", env=env).returncode == 0:
+        if (
+            python
+            and as_nobody(python, "-c", "import yaoki.faces.cli.main", env=env).returncode == 0
+        ):
             return python
     return ""
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Place, a_plan, holds
-from yaoki.workspace.guards import HELPER, MATTERS
+from yaoki.adapters.workspace.protect.fingerprints import HELPER, MATTERS
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.4")]
 ALLOW = ("-c", "protocol.file.allow=always", "submodule", "--quiet")

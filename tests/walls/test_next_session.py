@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds
-from tests.edges.test_agents_known import an_order, known
+from tests.adapters.agents.test_presets import an_order, known
+from yaoki.adapters.workspace.protect.agent_settings import session_settings
 from yaoki.core.scope import of_sessions
-from yaoki.workspace.sessions import session_settings
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.4", "6.5")]
 FILES = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from yaoki.system import paths_below, remove_tree, walk_folders
-from yaoki.workspace.agent_repository import _refs_of, _strange
+from yaoki.adapters.system.folders import paths_below, remove_tree, walk_folders
+from yaoki.adapters.workspace.protect.agent_repository import _refs_of, _strange
 
 pytestmark = pytest.mark.spec("16.10", "16.13")
 

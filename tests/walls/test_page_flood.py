@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, until, writes
-from tests.web.served import Client
-from tests.web.test_beside import link_of
-from yaoki.web.protocol import CONNECTIONS_MAX
+from tests.faces.web.served import Client
+from tests.faces.web.test_page_process import link_of
+from yaoki.faces.web.protocol import CONNECTIONS_MAX
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "12.5")]
 HALF, SLOW = 2_000, 500
@@ -50,7 +50,9 @@ def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Plac
         descriptors = worker.num_fds()
         with flood(client.port, HALF, b"GET / HTTP/1.1\r\nHost: localhost\r\n"):
             works(place, client, "half")
-            (page,) = [one for one in worker.children() if "yaoki.web.process" in one.cmdline()]
+            (page,) = [
+                one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()
+            ]
             assert page.num_fds() < CONNECTIONS_MAX + 100
             assert page.memory_info().rss < 400 << 20
         with flood(
@@ -74,7 +76,7 @@ def test_a_page_that_is_killed_is_served_again(place: Place) -> None:
         client = link_of(place)
         assert client.get("/session").status == 200
         worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
-        (page,) = [one for one in worker.children() if "yaoki.web.process" in one.cmdline()]
+        (page,) = [one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()]
         page.kill()
 
         until(lambda: _answers(client), "the next browser is answered")

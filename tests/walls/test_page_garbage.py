@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, until, writes
+from tests.faces.web.served import Answer, Client
+from tests.faces.web.test_page_process import link_of
 from tests.walls.test_page_flood import works
-from tests.web.served import Answer, Client
-from tests.web.test_beside import link_of
-from yaoki.web.events import LISTENERS_MAX
-from yaoki.web.protocol import CONNECTIONS_MAX
+from yaoki.faces.web.events import LISTENERS_MAX
+from yaoki.faces.web.protocol import CONNECTIONS_MAX
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "12.5", "14.1")]
 STREAMS, ANSWERS = 200, 12
@@ -106,7 +106,7 @@ def test_streams_garbage_and_answers_at_once_cost_nothing(place: Place) -> None:
         client = link_of(place)
         worker = psutil.Process(place.yaoki("up", "--json").document["pid"])
         assert client.get("/session").status == 200
-        (page,) = [one for one in worker.children() if "yaoki.web.process" in one.cmdline()]
+        (page,) = [one for one in worker.children() if "yaoki.faces.web.process" in one.cmdline()]
         until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
         task = client.document("/needs-you")["asking"][0]["task"]["id"]
 

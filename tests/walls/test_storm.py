@@ -85,7 +85,7 @@ def _kind(words: list[bytes]) -> str:
     name = Path(os.fsdecode(words[0])).name
     if b"yaoki" in words[1:3] or b"run" in words or b"resume" in words:
         return "worker"
-    if any(word.endswith(b"shim/__main__.py") for word in words):
+    if any(word.endswith(b"adapters/processes/shim/__main__.py") for word in words):
         return "shim"
     return "git" if name == "git" else "agent or check"
 

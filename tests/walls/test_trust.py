@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import BOUND_S, Place, until
-from tests.edges.terminal import on_a_terminal
+from tests.faces.cli.terminal import on_a_terminal
 from tests.walls.stranger import STOP, Clone
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]

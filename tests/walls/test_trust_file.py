@@ -17,8 +17,8 @@ import pytest
 from tests.acceptance.place import BOUND_S, a_plan, holds, writes
 from tests.store.acts import by_hand
 from tests.walls.stranger import Clone
+from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.core.trust import Command, Content, TrustRecord, changed
-from yaoki.system.trust_file import TrustFile
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
 
@@ -271,7 +271,7 @@ def test_the_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 def test_the_record_has_a_bound_and_the_newest_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yaoki.system.trust_file.BYTES_MAX", 2_000)
+    monkeypatch.setattr("yaoki.adapters.system.trust_file.BYTES_MAX", 2_000)
     file = TrustFile(tmp_path)
     for n in range(50):
         content = Content("settings", (Command(f"check {n}: {'x' * 50}", f"d{n}"),))

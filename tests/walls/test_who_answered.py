@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import Place, a_plan, holds, until, writes
-from tests.web.served import Client
-from tests.web.test_beside import link_of
+from tests.faces.web.served import Client
+from tests.faces.web.test_page_process import link_of
 from yaoki import Repository
-from yaoki.web.passes import ACT, LINK, open_passes
+from yaoki.faces.web.access_keys import ACT, LINK, open_passes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.1")]
 # It drops what it was told of itself: in a grandchild with a session of its own, or by becoming

@@ -11,29 +11,24 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.gate import Gate
-from yaoki.app.ground import warn
-from yaoki.app.planning import PlanReading
+from yaoki.adapters.processes.daemon import Daemon
+from yaoki.adapters.system.machine import holder_dead, holder_name, machine_id, node
+from yaoki.adapters.workspace import resolve_base
+from yaoki.app.plan_preflight import Gate
+from yaoki.app.planner_answer import PlanReading
+from yaoki.app.repository import warn
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
-from yaoki.engine.hold import Hold
+from yaoki.engine.claim_context import Hold
 from yaoki.errors import StoreError, Unknown, WorkspaceError
 from yaoki.ports import PlanAnswer, Serving
-from yaoki.system import (
-    Daemon,
-    holder_dead,
-    holder_name,
-    machine_id,
-    node,
-)
-from yaoki.workspace import resolve_base
 
 if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId
-    from yaoki.engine.control import Control
-    from yaoki.engine.naming import Naming
-    from yaoki.engine.pool import Pool, Stop
-    from yaoki.plan import Plan
+    from yaoki.engine.commands.control import Control
+    from yaoki.engine.commands.lookup import Naming
+    from yaoki.engine.loop.pool import Pool, Stop
+    from yaoki.formats.plan import Plan
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 BACKUP_EVERY = timedelta(minutes=10)
@@ -53,7 +48,7 @@ class App(Gate):
 
     @cached_property
     def control(self) -> Control:
-        from yaoki.engine.control import Control
+        from yaoki.engine.commands.control import Control
 
         known = secret_values(os.environ)
         return Control(
@@ -73,7 +68,7 @@ class App(Gate):
 
     @cached_property
     def naming(self) -> Naming:
-        from yaoki.engine.naming import Naming
+        from yaoki.engine.commands.lookup import Naming
 
         return Naming(self.store, self._archived)
 
@@ -91,9 +86,9 @@ class App(Gate):
         background: Daemon | None = None,
     ) -> Pool:
         """`tags` besides those of the settings; `run` is the only one it serves, if given."""
-        from yaoki.engine.admission import Admission
-        from yaoki.engine.pool import Pool
-        from yaoki.engine.presence import Presence
+        from yaoki.engine.loop.admission import Admission
+        from yaoki.engine.loop.pool import Pool
+        from yaoki.engine.loop.presence import Presence
 
         limits, tags = self.settings.limits, self.tags(tags)
         admission = Admission(
@@ -133,7 +128,7 @@ class App(Gate):
         tags: Sequence[str] = (),
     ) -> Run:
         """Freeze a plan as a run of this repository; `tags` are those of who will carry it."""
-        from yaoki.engine.submitting import Submission
+        from yaoki.engine.commands.submit import Submission
 
         self.trust.refuse()
         self.check(plan)
@@ -211,7 +206,7 @@ class App(Gate):
 
         From when `begun` is called a signal does ask, and no longer just ends the process.
         """
-        from yaoki.app.serving import OpenRuns
+        from yaoki.app.served_runs import OpenRuns
 
         self.trust.refuse()
         pool = self.pool(slots, tags=tags, run=run, background=background)
@@ -311,7 +306,7 @@ class App(Gate):
         """The trace is sent beside the work, where the environment names a collector."""
         if not any(name.startswith("OTEL_EXPORTER_OTLP_") for name in os.environ):
             return nullcontext()
-        from yaoki.app.observing import tracing
+        from yaoki.app.telemetry import tracing
 
         found = tracing(self, warn)
         return found.beside() if found else nullcontext()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import StoreError
-from yaoki.store import pages
 from yaoki.views.costs import TELLING, Known, known_costs
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def costs_before(app: App) -> dict[str, Known]:
     try:
         after = max(0, app.store.cursor() - LINES_BACK)
         database = app.store.database
-        found = pages.newest(database, events=TELLING, after=after, limit=LINES_MAX)
+        found = journal_pages.newest(database, events=TELLING, after=after, limit=LINES_MAX)
     except StoreError:
         return {}
     return known_costs(reversed(found))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.facts import GitHere
+from yaoki.app.git_facts import GitHere
 from yaoki.app.replay_room import Room, open_room
 from yaoki.core.counting import count
 from yaoki.core.evidence import EVENTS, Proof, gather

@@ -17,13 +17,13 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from yaoki.checks import Checks
-from yaoki.core.baseline import KNOWN, weigh
+from yaoki.adapters.checks import Checks
+from yaoki.adapters.git.command import environment, invoke
+from yaoki.adapters.system.folders import remove_tree
+from yaoki.core.decide.baseline import KNOWN, weigh
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.errors import GitFailed
 from yaoki.ports import Processes
-from yaoki.system import remove_tree
-from yaoki.workspace.git import environment, invoke
 
 LEASE = timedelta(seconds=60)
 # What set-up commands read; the same files and commands give the same set-up.

@@ -18,7 +18,7 @@ ID_CHARS_MIN = 4
 
 def prune_one(app: App, ended: RunId) -> None:
     """At the end of a run: at most one other run, and never a reason for this one to fail."""
-    from yaoki.app.pruning import Pruning
+    from yaoki.app.prune import Pruning
 
     failed: Mapping[str, str] = {}
     _interruptible()
@@ -45,7 +45,7 @@ def archived_hint(app: App, text: str) -> str:
 
     A few characters could as well be the name of a task.
     """
-    from yaoki.store.retention import archived
+    from yaoki.adapters.store.tables.retention import archived
 
     run_id = text.removeprefix("yaoki/").partition("-")[0]
     if len(run_id) < ID_CHARS_MIN:

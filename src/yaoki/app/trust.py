@@ -14,7 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.app.ground import warn
+from yaoki.adapters.processes.sandbox import GuardedProcesses
+from yaoki.adapters.store import add_mark, marks_at, new_mark
+from yaoki.adapters.system.trust_file import TrustFile
+from yaoki.app.repository import warn
 from yaoki.core.counting import count
 from yaoki.core.trust import (
     SETTINGS,
@@ -29,15 +32,12 @@ from yaoki.core.trust import (
 )
 from yaoki.errors import Fault, NotNow, PlanInvalid, SettingsInvalid, Untrusted
 from yaoki.ports import SANDBOX, Launch, Processes
-from yaoki.store import add_mark, marks_at, new_mark
-from yaoki.system.sandbox import GuardedProcesses
-from yaoki.system.trust_file import TrustFile
 
 if TYPE_CHECKING:
-    from yaoki.app.ground import Ground
+    from yaoki.app.repository import Ground
     from yaoki.core.model import AgentSpec, CheckSpec, Spec
-    from yaoki.core.settings import Settings
-    from yaoki.plan import Plan
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan import Plan
 
 # Sections that only count, wait, name or show: nothing in them starts a program or lets one out.
 # One that is new asks until it stands here.
@@ -219,7 +219,7 @@ def _tables(settings: Settings) -> list[Command]:
     """The agents and checks as any plan would get them; unsound ones as they were written."""
     if not (settings.agents or settings.checks):
         return []
-    from yaoki.plan.settled import settled
+    from yaoki.formats.plan.settings_parts import settled
 
     try:
         held = settled(settings)
@@ -236,7 +236,7 @@ def _tables(settings: Settings) -> list[Command]:
 
 def _sections(settings: Settings, named_store: str) -> list[Command]:
     """Every other setting that was changed and is not known to be harmless."""
-    from yaoki.config.show import flat
+    from yaoki.formats.config.show import flat
 
     shown, usual = flat(settings), flat(type(settings)())
     found = []
@@ -284,7 +284,7 @@ def committed(file: Path) -> bool:
 
 
 def _tracked(file: Path) -> bool:
-    from yaoki.workspace.git import environment, invoke
+    from yaoki.adapters.git.command import environment, invoke
 
     if not file.exists():
         return False

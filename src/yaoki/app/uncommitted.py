@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.adapters.git.command import Git, Site
 from yaoki.core.counting import count
-from yaoki.workspace.git import Git, Site
 
 if TYPE_CHECKING:
     from yaoki.app import App

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from yaoki.app.facts import GitHere
-from yaoki.app.looking import as_taken
+from yaoki.app.git_facts import GitHere
+from yaoki.app.run_view import as_taken
 from yaoki.core.counting import count
 from yaoki.core.evidence import EVENTS, Evidence, expected, foreign, gather, unproven
 from yaoki.core.model import State
 from yaoki.errors import GitFailed
-from yaoki.views.report import Line, line_of
+from yaoki.report import Line, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from yaoki.core.events import (
+from yaoki.core.machine.events import (
     Blamed,
     Judged,
     Landed,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from yaoki.core import planner
-from yaoki.core.escalate import hint
+from yaoki.core import planning_brief
+from yaoki.core.decide.escalation import hint
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
 
@@ -64,13 +64,13 @@ def compose(
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
     fill = task.spec.fill
     sections: tuple[tuple[str, str, str], ...] = (
-        ("Rules", "rules", planner.RULES if fill else _rules(task)),
+        ("Rules", "rules", planning_brief.RULES if fill else _rules(task)),
         ("Task", "task", task.spec.goal),
         ("What there is", "context", context),
         ("What failed in the last try", "failed", failed),
         ("What a person said", "person", task.words),
         ("How it will be checked", "checked", "" if fill else _checked(task)),
-        ("Your answer", "answer", planner.form(fill) if fill else ""),
+        ("Your answer", "answer", planning_brief.form(fill) if fill else ""),
     )
     if known and task.feedback is not None:
         sections = tuple(section for section in sections if section[1] in {"failed", "person"})

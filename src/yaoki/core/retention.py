@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from yaoki.core.counting import count
 from yaoki.core.model import RunId
-from yaoki.core.settings import Archive
+from yaoki.core.settings.settings import Archive
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from hashlib import sha256
 from typing import Any
 
 from yaoki.core.display import one_line, plain
+from yaoki.core.machine.codec import to_data
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
-from yaoki.core.wire import to_data
 
 TEXT_CHARS_MAX = 500
 # What is in a wall is the other way round: it is asked about when it is gone.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from yaoki.core.counting import count
+from yaoki.core.decide.rules import row_refused
 from yaoki.core.evidence import (
     EVENTS,
     SHORT,
@@ -21,8 +22,7 @@ from yaoki.core.evidence import (
     unproven,
 )
 from yaoki.core.model import Run, RunId, Task, TaskId
-from yaoki.core.rules import row_refused
-from yaoki.engine.moments import moment
+from yaoki.engine.clock_and_chance import moment
 from yaoki.errors import RowIllegal, Unknown
 from yaoki.ports import Clock, Entry, Row, Store, Workspace
 

@@ -8,13 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from yaoki.core.model import (
-    AgentExit,
-    AgentSpec,
-    Failure,
-    Kind,
-    TaskId,
-)
+from yaoki.core.model import AgentExit, AgentSpec, Failure, Kind, TaskId
 from yaoki.ports.processes import Launch, Look
 
 

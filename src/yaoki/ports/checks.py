@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from yaoki.core.change import Change, Claims
-from yaoki.core.definition import DefinitionReview, TreeView
-from yaoki.core.model import (
-    CheckSpec,
-    Finding,
-)
+from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model.change import Change, Claims
+from yaoki.core.model.check_definition import DefinitionReview, TreeView
 
 
 class Checker(Protocol):

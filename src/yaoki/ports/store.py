@@ -7,21 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from yaoki.core.events import Event
-from yaoki.core.model import (
-    Finding,
-    Lease,
-    Run,
-    RunId,
-    Spec,
-    Spend,
-    State,
-    Task,
-    TaskId,
-)
-from yaoki.core.resources import Ports
-from yaoki.core.status import Tally
-from yaoki.core.train import Contender
+from yaoki.core.decide.merge_queue import Contender
+from yaoki.core.machine.events import Event
+from yaoki.core.model import Finding, Lease, Run, RunId, Spec, Spend, State, Task, TaskId
+from yaoki.core.run_status import Tally
+from yaoki.core.settings.resources import Ports
 from yaoki.errors import RowIllegal
 from yaoki.ports.notices import Notice
 from yaoki.ports.workers import Seen, Serving

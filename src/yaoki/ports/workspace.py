@@ -8,14 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from yaoki.core.change import Change
-from yaoki.core.definition import TreeView
 from yaoki.core.leaks import Leak, LeakSearch
-from yaoki.core.model import (
-    Run,
-    Task,
-    TaskId,
-)
+from yaoki.core.model import Run, Task, TaskId
+from yaoki.core.model.change import Change
+from yaoki.core.model.check_definition import TreeView
 
 # Among the marks of a task, as long as its worktree is there.
 WORKTREE_LINK = "the worktree's .git"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaoki.core.escalate import MERE
+from yaoki.core.decide.escalation import MERE
 from yaoki.core.model import Choice
 from yaoki.ports import Row
 

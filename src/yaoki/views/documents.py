@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Reason, Spend, Stage, State
-from yaoki.core.status import Status
+from yaoki.core.run_status import Status
 from yaoki.ports import Entry
 from yaoki.views.costs import cost_document
 from yaoki.views.plans import PlanView, TaskBound

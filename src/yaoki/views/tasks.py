@@ -11,18 +11,8 @@ from typing import Any, Literal
 
 from yaoki.core.counting import count
 from yaoki.core.graph import causes
-from yaoki.core.model import (
-    DONE_WHEN,
-    Question,
-    Reason,
-    Run,
-    Spend,
-    Stage,
-    State,
-    TaskId,
-    TaskKind,
-)
-from yaoki.core.status import Status, exit_code, stands_at
+from yaoki.core.model import DONE_WHEN, Question, Reason, Run, Spend, Stage, State, TaskId, TaskKind
+from yaoki.core.run_status import Status, exit_code, stands_at
 from yaoki.ports import Row
 
 # Of a task whose agent had nothing to do.

@@ -9,10 +9,10 @@ from typing import Any
 
 from yaoki.core.model import State
 from yaoki.ports import Entry
-from yaoki.views.noticed import noticed
 from yaoki.views.outcomes import outcome_words
 from yaoki.views.story import failure_words, told
 from yaoki.views.tasks import TaskView, waiting_for
+from yaoki.views.warnings import noticed
 
 FAILED_SHOWN = 5
 WARNINGS_SHOWN = 10

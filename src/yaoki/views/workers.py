@@ -8,7 +8,7 @@ from typing import Any
 
 from yaoki.core.display import one_line
 from yaoki.core.model import Stage, State
-from yaoki.core.tags import covered
+from yaoki.core.settings.tags import covered
 from yaoki.ports import Row, Seen
 
 SCHEMA = 1

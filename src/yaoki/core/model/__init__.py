@@ -2,36 +2,7 @@
 
 from __future__ import annotations
 
-from yaoki.core.model.asked import (
-    AgentSpec,
-    Backoff,
-    CheckSpec,
-    Fill,
-    Policy,
-    PromptFiles,
-    RetryRule,
-    Spec,
-)
-from yaoki.core.model.seen import (
-    AgentExit,
-    Failure,
-    Finding,
-    Item,
-    Verdict,
-)
-from yaoki.core.model.task import (
-    Catalogue,
-    Continuous,
-    Counts,
-    Lease,
-    Question,
-    Run,
-    Spend,
-    Task,
-    Work,
-    task_branch,
-)
-from yaoki.core.model.words import (
+from yaoki.core.model.enums import (
     BUILT_IN,
     CHECK_ENTRY_POINTS,
     CONTENT,
@@ -53,6 +24,29 @@ from yaoki.core.model.words import (
     Strategy,
     TaskId,
     TaskKind,
+)
+from yaoki.core.model.outcome import AgentExit, Failure, Finding, Item, Verdict
+from yaoki.core.model.spec import (
+    AgentSpec,
+    Backoff,
+    CheckSpec,
+    Fill,
+    Policy,
+    PromptFiles,
+    RetryRule,
+    Spec,
+)
+from yaoki.core.model.task import (
+    Catalogue,
+    Continuous,
+    Counts,
+    Lease,
+    Question,
+    Run,
+    Spend,
+    Task,
+    Work,
+    task_branch,
 )
 
 __all__ = [

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from yaoki.core.model.asked import AgentSpec, CheckSpec, Policy, Spec
-from yaoki.core.model.seen import AgentExit, Failure
-from yaoki.core.model.words import (
+from yaoki.core.model.enums import (
     CONTENT,
     Choice,
     Kind,
@@ -20,6 +18,8 @@ from yaoki.core.model.words import (
     TaskId,
     TaskKind,
 )
+from yaoki.core.model.outcome import AgentExit, Failure
+from yaoki.core.model.spec import AgentSpec, CheckSpec, Policy, Spec
 
 
 @dataclass(frozen=True, slots=True)

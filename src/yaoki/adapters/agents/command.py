@@ -1,0 +1,325 @@
+"""Any command line as an agent, by template."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from yaoki.adapters.agents.limits import error_lines, limit_of, retried, retry_after_of
+from yaoki.adapters.agents.output_files import ERR, OUT, modified_s, size_of, tail, written
+from yaoki.adapters.agents.pending_question import question_in
+from yaoki.adapters.agents.preset import describe
+from yaoki.adapters.agents.result_file import RESULT, Result, read_result
+from yaoki.adapters.agents.structured import Told, call_of, keep_name, read_told, waiting
+from yaoki.adapters.agents.usage import UNKNOWN, Usage, read_usage
+from yaoki.core.display import plain
+from yaoki.core.environment import BASIC, allowed
+from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.core.redact import mask, mask_values, secret_values
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Order, outbox
+
+PROMPT = "prompt.md"
+CHANNELS = ("argument", "stdin", "file")
+# Linux takes 128 KiB in one argument; a longer prompt is handed over as a file.
+ARGUMENT_BYTES_MAX = 100_000
+ERROR_CHARS_MAX = 4096
+LOG_BYTES_READ = 64 * 1024
+QUIET_S = 2.0
+SAID_BYTES = 2_000
+DENIED = frozenset((errno.EACCES, errno.EPERM))
+NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
+# An agent that repeats its own calls this often loops; we wait better than it does.
+REPEATS_MAX = 25
+RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
+
+# What a text may add to a structured fact, or to one that says nothing exact.
+REFINING = frozenset({"context", "session", "money"})
+VAGUE = frozenset({"", "unfinished", "unknown"})
+
+_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
+
+
+def local_now() -> datetime:
+    """In the zone of this machine: some agents tell the time of day without one."""
+    return datetime.now(UTC).astimezone()
+
+
+class CommandAgent:
+    """Fills a command line, gives it a reduced environment, and reads what it left."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] = os.environ,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
+        self._environ = environ
+        self._now = now
+
+    def preflight(self, spec: AgentSpec) -> None:
+        if not spec.command:
+            raise _unfit(spec, "it has no command", hint="give it one: command: [my-agent, …]")
+        if spec.prompt not in CHANNELS:
+            raise _unfit(spec, f"{spec.prompt!r} is no prompt channel", hint=" | ".join(CHANNELS))
+        find_binary(spec, self._environ)
+
+    def launch(self, order: Order) -> Launch:
+        return self._launch(order, order.agent.pass_env)
+
+    def _launch(self, order: Order, handed: tuple[str, ...]) -> Launch:
+        """`handed` are the names of the plan itself: what a preset adds is no secret by that."""
+        prompt = keep_prompt(order, self._environ, handed)
+        self._note(order)
+        env = environment(order, self._environ)
+        return Launch(
+            argv=fill(order, prompt),
+            cwd=str(order.worktree),
+            env=env,
+            stdin=prompt if order.agent.prompt == "stdin" else None,
+            deadline=order.timeout,
+            hang=order.hang,
+            lease=order.lease,
+            output_bytes_max=order.output_bytes_max,
+            secrets=secret_values(env, handed),
+        )
+
+    def resumes(self, spec: AgentSpec) -> bool:
+        """Can it go on with a conversation?  Nobody knows that of a bare command line."""
+        return False
+
+    def _note(self, order: Order) -> None:
+        keep_name(order.folder, order.agent.command)
+
+    def read(self, folder: Path, look: Look) -> AgentExit:
+        secrets = secret_values(self._environ)
+        result = read_result(folder)
+        errors = plain(tail(folder / ERR, LOG_BYTES_READ))
+        lines = error_lines(errors)
+        told = read_told(folder, look.code, self._now())
+        used = _used(folder, told)
+        limit = _limit(told, lines) or ("rate" if result.retry_after else "")
+        return AgentExit(
+            code=look.code,
+            signal=look.signal,
+            ended_by=look.ended_by,
+            seconds=look.seconds,
+            output_bytes=look.output_bytes,
+            error=_error(errors, told, result, secrets),
+            question=mask(result.question or _asked(folder, look), secrets),
+            retry_after=result.retry_after or self._wait(told, lines),
+            limit=limit,
+            retry_safe=result.retry_safe,
+            # A conversation that is gone has no name to come back to.
+            session="" if limit == "session" else self._conversation(folder, told),
+            start_error=look.start_error,
+            start_fault=_our_fault(look),
+            start_denied=look.start_errno in DENIED,
+            unreadable=result.defect if result.unreadable else "",
+            failed=result.failed or told.limit == "unknown",
+            claim=mask(_claim(result, told), secrets),
+            contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
+            report_bytes=size_of(folder / OUT),
+            said=mask(plain(tail(folder / OUT, SAID_BYTES)), secrets),
+            cost=used.cost,
+            tokens=used.tokens,
+            turns=used.turns,
+        )
+
+    def _conversation(self, folder: Path, told: Told) -> str:
+        return told.session
+
+    def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
+        if told.finished:
+            return None
+        return told.retry_after or retry_after_of(lines, self._now())
+
+    def question(self, folder: Path) -> str:
+        asked = read_result(folder).question
+        if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
+            asked = _last_words(written(folder)[:1], input_only=False)
+        return mask(asked, secret_values(self._environ))
+
+    def waits(self, folder: Path) -> timedelta:
+        """How long the agent says it will wait by itself, or has been told to; zero when it works.
+
+        Its retry lines count only while they are its last words.
+        """
+        if read_result(folder).question:
+            return timedelta(0)
+        newest = written(folder)[:1]
+        if not newest:
+            return timedelta(0)
+        if newest[0].name != ERR:
+            return waiting(folder, self._now())
+        lines = [line for line in plain(tail(newest[0], LOG_BYTES_READ)).splitlines() if line]
+        told = error_lines("\n".join(lines[-2:]))
+        if not told or not limit_of(error_lines("\n".join(lines))):
+            return timedelta(0)
+        announced = retry_after_of(told, self._now()) or timedelta(0)
+        if not announced and retried(lines[-1]):
+            # Its silence tells the time: an agent that goes on says something else.
+            aged = self._now().timestamp() - modified_s(folder)
+            announced = timedelta(seconds=max(aged, 0.0))
+        repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
+        return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
+
+
+# ------------------------------------------------------------------ before
+
+
+def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
+    """Where the command stands on the agent's own PATH; `Fault` when it cannot run.
+
+    A relative path names a file of the worktree, which is not there yet.
+    """
+    command = spec.command[0]
+    if "/" in command and not Path(command).is_absolute():
+        return command
+    path = _base(spec, environ).get("PATH", os.defpath)
+    if found := shutil.which(command, path=path):
+        return found
+    if shutil.which(command, mode=os.F_OK, path=path):
+        raise Fault(
+            f"agent {spec.name!r}: {command!r} is not executable",
+            transient=False,
+            code="PERMISSION_DENIED",
+            hint=f"chmod +x {command}, or name another command for {spec.name!r}",
+        )
+    where = "does not exist" if "/" in command else "is not on the PATH"
+    raise Fault(
+        f"agent {spec.name!r}: {command!r} {where}",
+        transient=False,
+        code="RESOURCE_NOT_FOUND",
+        hint=f"install {command}, or name another command for {spec.name!r}",
+    )
+
+
+def _unfit(spec: AgentSpec, why: str, *, hint: str) -> Fault:
+    return Fault(
+        f"agent {spec.name!r}: {why}", transient=False, code="RESOURCE_NOT_FOUND", hint=hint
+    )
+
+
+def _base(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    return {
+        **allowed(environ, (*BASIC, *spec.pass_env)),
+        "TERM": "dumb",
+        **spec.env,
+    }
+
+
+def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The whole environment of the agent: allowed names, the plan's, then who it is."""
+    return {
+        **_base(order.agent, environ),
+        "YAOKI_TASK": order.task_id,
+        "YAOKI_ATTEMPT": str(order.attempt),
+        "YAOKI_EPOCH": str(order.epoch),
+        "YAOKI_WORKTREE": str(order.worktree),
+        "YAOKI_RESULT": str(outbox(order.folder) / RESULT),
+        "YAOKI_PROMPT_FILE": str(order.folder / PROMPT),
+        **order.environment,
+    }
+
+
+def keep_prompt(order: Order, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
+    """Write down exactly what is sent, for the owner's eyes only, and return it.
+
+    Only known values are masked here: a shape may be what the task is about.
+    """
+    words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
+    prompt = mask_values(words, secret_values(environ, handed))
+    order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    outbox(order.folder).mkdir(mode=0o700, exist_ok=True)
+    file = order.folder / PROMPT
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        os.fchmod(handle, 0o600)
+        stream.write(prompt)
+    return prompt
+
+
+def fill(order: Order, prompt: str) -> tuple[str, ...]:
+    """The command line.  Values are put in once: a placeholder inside one stays as it is."""
+    spec, file = order.agent, str(order.folder / PROMPT)
+    argument = prompt
+    if len(prompt.encode("utf-8")) > ARGUMENT_BYTES_MAX:
+        argument = f"Read the file {file} and do what it says."
+    values = {
+        "prompt": argument,
+        "prompt_file": file,
+        "worktree": str(order.worktree),
+        "folder": str(outbox(order.folder)),
+        "task": str(order.task_id),
+        "attempt": str(order.attempt),
+        "model": spec.model,
+    }
+    filled = tuple(_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.command)
+    named = {hit for part in spec.command for hit in _PLACEHOLDER.findall(part)}
+    if spec.prompt == "stdin" or named & {"prompt", "prompt_file"}:
+        return filled
+    return (*filled, file if spec.prompt == "file" else argument)
+
+
+# ------------------------------------------------------------------ after
+
+
+def _used(folder: Path, told: Told) -> Usage:
+    if not told.agent:
+        return UNKNOWN
+    called = call_of(folder)
+    before = Usage(called.cost, None if called.tokens is None else int(called.tokens))
+    return read_usage(folder, describe(told.agent).usage, before)
+
+
+def _limit(told: Told, lines: tuple[str, ...]) -> str:
+    """Structure first, text second; a good end takes back the complaints before it."""
+    if told.finished:
+        return ""
+    spoken = limit_of(lines)
+    return spoken if spoken and (told.limit in VAGUE or spoken in REFINING) else told.limit
+
+
+def _our_fault(look: Look) -> bool:
+    """Not the agent's: no room for another process, or its worktree cannot be entered."""
+    return look.start_errno in NO_ROOM or look.not_entered
+
+
+def _claim(result: Result, told: Told) -> str:
+    """What the agent itself says of its failure: in its note, or with its last event."""
+    if result.unreadable:
+        return result.summary
+    if result.failed:
+        return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
+    return told.message if told.limit == "unknown" else ""
+
+
+def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) -> str:
+    """The end of the error channel, then what the agent noted, for that is its last word."""
+    noted = result.summary if result.status == "failed" else ""
+    parts = (
+        mask(errors, secrets)[-ERROR_CHARS_MAX:],
+        mask(told.message, secrets),
+        result.defect,
+        mask(noted, secrets),
+    )
+    return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def _asked(folder: Path, look: Look) -> str:
+    """A clean end is not a wait, unless the very last line reads an answer.
+
+    Both channels count: with its input closed an agent asks on one and complains on the other.
+    """
+    clean = look.phase == "exited" and look.code == 0 and not look.ended_by
+    return _last_words(written(folder), input_only=clean)
+
+
+def _last_words(logs: tuple[Path, ...], *, input_only: bool) -> str:
+    words = (question_in(plain(tail(log, LOG_BYTES_READ)), input_only=input_only) for log in logs)
+    return next(filter(None, words), "")

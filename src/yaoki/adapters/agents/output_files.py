@@ -1,0 +1,48 @@
+"""Reading what an agent left in its folder: bounded, whatever the agent put there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from yaoki.adapters.system.files import plain_file
+
+OUT, ERR = "out.log", "err.log"
+
+
+def tail(file: Path, limit: int) -> str:
+    """The last bytes of a log as text; empty when there is no plain file of that name."""
+    with plain_file(file) as stream:
+        if stream is None:
+            return ""
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - limit))
+        return stream.read(limit).decode("utf-8", errors="replace")
+
+
+def size_of(file: Path) -> int:
+    """Zero for a log that is not there."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def written(folder: Path) -> tuple[Path, ...]:
+    """The logs that hold something, the one written to last first."""
+    logs = [file for file in (folder / OUT, folder / ERR) if _modified_ns(file)]
+    return tuple(sorted(logs, key=_modified_ns, reverse=True))
+
+
+def modified_s(folder: Path) -> float:
+    """When a log was last written to, in seconds since the epoch."""
+    return max(_modified_ns(folder / OUT), _modified_ns(folder / ERR)) / 1e9
+
+
+def _modified_ns(file: Path) -> int:
+    """Zero for a log that holds nothing: nobody wrote to it."""
+    try:
+        facts = file.stat()
+    except FileNotFoundError:
+        return 0
+    return facts.st_mtime_ns if facts.st_size else 0

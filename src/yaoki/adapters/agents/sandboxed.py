@@ -1,0 +1,81 @@
+"""An agent inside the sandbox: the same agent, walled in, with what it needs for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.private_state import PrivateState
+from yaoki.adapters.processes.sandbox import Sandbox
+from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.ports import SANDBOX, Agent, Launch, Lent, Look, Order
+
+# The second is how Claude Code asks whether root may work without asking.
+MARKS = {SANDBOX: "on", "IS_SANDBOX": "1"}
+
+# Said once, at the beginning of a conversation: what a wall refuses should surprise nobody.
+RULES = """
+# Where you are
+
+- You are in a sandbox: you can write in the current directory, in $TMPDIR and in the package
+  caches that are set for you. Everything else is read-only or hidden; do not try to get around it.
+- You may commit on the branch that you are on. Pushes, tags and other branches are refused.
+- Servers that you start listen on 127.0.0.1, from port $YAOKI_PORT_BASE on; they end with you.
+"""
+
+
+class SandboxedAgent:
+    """Fails before the first call when there is no sandbox to be had.
+
+    `lend` gives the agent of a task a repository to commit to, if it works in its worktree.
+    """
+
+    def __init__(
+        self, agent: Agent, sandbox: Sandbox, lend: Callable[[str, Path], Lent | None]
+    ) -> None:
+        self._agent, self._sandbox, self._lend = agent, sandbox, lend
+
+    def preflight(self, spec: AgentSpec) -> None:
+        self._agent.preflight(spec)
+        self._sandbox.check()
+
+    def launch(self, order: Order) -> Launch:
+        told = order if order.session else replace(order, prompt=f"{order.prompt}{RULES}")
+        launch, lent = self._agent.launch(told), self._lend(order.task_id, order.worktree)
+        # A judge works in no worktree of its own, and commits nothing.
+        lent = lent or Lent(order.folder / "private", (), {})
+        state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
+        own = (*lent.writable, *state.values())
+        launch = replace(launch, env={**launch.env, **MARKS})
+        return self._sandbox.around(launch, order.folder, own, {**lent.laid, **state})
+
+    def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
+        """Where a known agent keeps its conversations, with what is not copied from there.
+
+        Of a bare command nobody knows any.  A folder is named below the home, or by the variable
+        that moves it: `$CODEX_HOME`.
+        """
+        if not isinstance(self._agent, KnownAgent):
+            return {}
+        home, about = launch.env.get("HOME", ""), self._agent.description
+        named = (
+            launch.env.get(name[1:], "") if name.startswith("$") else f"{home}/{name}"
+            for name in about.state
+        )
+        folders = (Path(name) for name in named if name.startswith("/") and home)
+        return dict.fromkeys(folders, about.history)
+
+    def resumes(self, spec: AgentSpec) -> bool:
+        return self._agent.resumes(spec)
+
+    def read(self, folder: Path, look: Look) -> AgentExit:
+        return self._agent.read(folder, look)
+
+    def question(self, folder: Path) -> str:
+        return self._agent.question(folder)
+
+    def waits(self, folder: Path) -> timedelta:
+        return self._agent.waits(folder)

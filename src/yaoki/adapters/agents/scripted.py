@@ -1,0 +1,50 @@
+"""The scripted agent: a real child process that plays a scenario, for rehearsals and tests."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from yaoki.adapters.agents.command import CommandAgent, environment, keep_prompt
+from yaoki.adapters.agents.scenario import check_scenario
+from yaoki.core.model import AgentSpec
+from yaoki.core.redact import secret_values
+from yaoki.errors import Fault, PlanInvalid
+from yaoki.ports import Launch, Order
+
+SCENARIO = "scenario.json"
+PLAYER = Path(__file__).with_name("scenario_player.py")
+
+
+class ScriptedAgent(CommandAgent):
+    """Reads what it left exactly as any other command is read."""
+
+    def preflight(self, spec: AgentSpec) -> None:
+        try:
+            check_scenario(spec.options)
+        except PlanInvalid as fault:
+            raise Fault(
+                f"agent {spec.name!r}: {fault.sentence}",
+                transient=False,
+                code="RESOURCE_NOT_FOUND",
+                hint="; ".join(fault.defects[1:]) or fault.hint,
+            ) from fault
+
+    def launch(self, order: Order) -> Launch:
+        handed = order.agent.pass_env
+        keep_prompt(order, self._environ, handed)
+        env = environment(order, self._environ)
+        script = order.folder / SCENARIO
+        script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
+        return Launch(
+            # By path and without site packages: it starts at once, whatever the worktree holds.
+            argv=(sys.executable, "-I", "-S", str(PLAYER), str(script)),
+            cwd=str(order.worktree),
+            env=env,
+            deadline=order.timeout,
+            hang=order.hang,
+            lease=order.lease,
+            output_bytes_max=order.output_bytes_max,
+            secrets=secret_values(env, handed),
+        )

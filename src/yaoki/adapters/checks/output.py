@@ -1,0 +1,94 @@
+"""What a command wrote, read in bounded pieces and made fit to show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from yaoki.adapters.system.files import is_plain, plain_bytes, plain_file
+from yaoki.core.display import clip, plain
+from yaoki.core.redact import mask
+
+OUT, ERR = "out.log", "err.log"
+HEAD, TAIL, TAIL_ERR = 2048, 6144, 2048
+READER_BYTES_MAX = 256 * 1024
+CHANNEL_BYTES_MAX = 4 << 20
+CHANNEL_HEAD = 64 << 10
+SEARCH_BYTES = 1 << 20
+# Read beyond the cut, so that a secret on the edge is seen whole and masked.
+OVERLAP = 1024
+
+
+def shown(folder: Path, secrets: Iterable[str]) -> str:
+    """Head and tail of what was written; the error channel gets a share of its own."""
+    known = tuple(secrets)
+    errors = _ends(folder / ERR, 0, TAIL_ERR, known)
+    if not errors.strip():
+        return _ends(folder / OUT, HEAD, TAIL, known)
+    output = _ends(folder / OUT, HEAD, TAIL - TAIL_ERR, known)
+    return f"{output}\n[stderr]\n{errors}" if output.strip() else errors
+
+
+def read_tails(folder: Path, secrets: Iterable[str]) -> str:
+    """The end of both channels, for the readers that look for known lines."""
+    known = tuple(secrets)
+    pieces = (_tail(folder / name, READER_BYTES_MAX) for name in (OUT, ERR))
+    return "\n".join(mask(plain(piece), known) for piece in pieces)
+
+
+def read_channel(file: Path) -> str:
+    """All of it up to a bound, else whole lines of both ends: the readers mask what they take."""
+    size = _size(file)
+    if size <= CHANNEL_BYTES_MAX:
+        return _tail(file, size)
+    head = _head(file, CHANNEL_HEAD).rpartition("\n")[0]
+    tail = _tail(file, CHANNEL_BYTES_MAX - CHANNEL_HEAD).partition("\n")[2]
+    return f"{head}\n[{size - CHANNEL_BYTES_MAX} bytes left out]\n{tail}"
+
+
+def _ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> str:
+    size = _size(file)
+    if size <= head + tail + 2 * OVERLAP:
+        return clip(mask(plain(_tail(file, size)), secrets), head, tail)
+    left_out = f"\n[{size - head - tail} bytes left out]\n"
+    first = mask(plain(_head(file, head + OVERLAP)), secrets)[:head] if head else ""
+    return first + left_out + mask(plain(_tail(file, tail + OVERLAP)), secrets)[-tail:]
+
+
+def _size(file: Path) -> int:
+    """A pipe or link in place of a log is none: opening it could block for ever."""
+    return file.stat().st_size if is_plain(file) else 0
+
+
+def _head(file: Path, count: int) -> str:
+    return (plain_bytes(file, count) or b"").decode("utf-8", errors="replace")
+
+
+def _tail(file: Path, count: int) -> str:
+    with plain_file(file) as stream:
+        if stream is None:
+            return ""
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - count))
+        return stream.read(count).decode("utf-8", errors="replace")
+
+
+def holds(file: Path, text: str) -> bool:
+    """Does the file contain the text?  Read in pieces that overlap, whatever its size."""
+    wanted = text.encode("utf-8")
+    kept = b""
+    with plain_file(file) as stream:
+        while stream and (piece := stream.read(SEARCH_BYTES)):
+            if wanted in kept + piece:
+                return True
+            kept = (kept + piece)[-len(wanted) :]
+    return not wanted
+
+
+def blank(file: Path) -> bool:
+    """Is there nothing but white space?"""
+    with plain_file(file) as stream:
+        if stream is None:
+            return True
+        return all(not piece.strip() for piece in iter(lambda: stream.read(SEARCH_BYTES), b""))

@@ -1,0 +1,170 @@
+"""Which readers look at an output: by name, by the command's words, else all in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from yaoki.adapters.checks.readers.diagnostics import (
+    arrow_text,
+    concise_text,
+    mypy_text,
+    pyright_text,
+    stylish_text,
+    tsc_text,
+)
+from yaoki.adapters.checks.readers.entries import Reader
+from yaoki.adapters.checks.readers.formatters import (
+    black_text,
+    deno_fmt_text,
+    list_text,
+    prettier_text,
+    ruff_format_text,
+    rustfmt_text,
+)
+from yaoki.adapters.checks.readers.git_status import git_status
+from yaoki.adapters.checks.readers.go_tests import go_json, go_text
+from yaoki.adapters.checks.readers.javascript_tests import (
+    deno_text,
+    jest_text,
+    node_text,
+    vitest_text,
+)
+from yaoki.adapters.checks.readers.python_tests import pytest_text, unittest_text
+from yaoki.adapters.checks.readers.rust import cargo_text
+from yaoki.adapters.checks.readers.structured import (
+    deno_lint_json,
+    eslint_json,
+    mypy_json,
+    pyright_json,
+    ruff_json,
+    sarif,
+)
+from yaoki.adapters.checks.readers.tap import tap
+from yaoki.core.commands.program import bare
+
+WORDS_MAX = 8
+
+# `junit` has no reader of texts: a report file is read before all of these, whatever the name.
+READERS: Mapping[str, tuple[Reader, ...]] = {
+    "junit": (),
+    "sarif": (sarif,),
+    "pytest": (pytest_text,),
+    "unittest": (unittest_text,),
+    "jest": (jest_text,),
+    "vitest": (vitest_text,),
+    "node": (tap, node_text),
+    "go": (go_json, go_text),
+    "cargo": (cargo_text, arrow_text),
+    "tap": (tap,),
+    "deno": (deno_text, tap, tsc_text),
+    "mypy": (mypy_json, mypy_text),
+    "pyright": (pyright_json, pyright_text),
+    "tsc": (tsc_text,),
+    "ruff": (ruff_json, sarif, concise_text, arrow_text),
+    "eslint": (eslint_json, sarif, stylish_text),
+    "deno-lint": (deno_lint_json, arrow_text),
+    "clippy": (arrow_text,),
+    "black": (black_text,),
+    "ruff-format": (ruff_format_text,),
+    "prettier": (prettier_text, list_text),
+    "gofmt": (list_text,),
+    "rustfmt": (rustfmt_text, list_text),
+    "deno-fmt": (deno_fmt_text,),
+    "git-status": (git_status,),
+}
+
+TESTS: tuple[Reader, ...] = (
+    go_json,
+    pytest_text,
+    unittest_text,
+    jest_text,
+    vitest_text,
+    cargo_text,
+    go_text,
+    deno_text,
+    node_text,
+    tap,
+)
+TYPES: tuple[Reader, ...] = (pyright_json, mypy_json, tsc_text, mypy_text, pyright_text)
+LINTS: tuple[Reader, ...] = (sarif, deno_lint_json, eslint_json, ruff_json, stylish_text)
+FORMATS: tuple[Reader, ...] = (
+    black_text,
+    ruff_format_text,
+    prettier_text,
+    rustfmt_text,
+    deno_fmt_text,
+)
+# A bare list of paths, or of letters and paths, could be any output: only by name or command.
+ORDER: tuple[Reader, ...] = (*TESTS, *TYPES, *LINTS, concise_text, *FORMATS, arrow_text)
+
+# A word of the command, or two in a row, that tell the tool.
+_ONE: Mapping[str, str] = {
+    "pytest": "pytest",
+    "py.test": "pytest",
+    "unittest": "unittest",
+    "jest": "jest",
+    "vitest": "vitest",
+    "gotestsum": "go",
+    "cargo-nextest": "cargo",
+    "bats": "tap",
+    "prove": "tap",
+    "mypy": "mypy",
+    "dmypy": "mypy",
+    "pyright": "pyright",
+    "basedpyright": "pyright",
+    "tsc": "tsc",
+    "vue-tsc": "tsc",
+    "flake8": "ruff",
+    "pylint": "ruff",
+    "ruff": "ruff",
+    "eslint": "eslint",
+    "black": "black",
+    "prettier": "prettier",
+    "gofmt": "gofmt",
+    "goimports": "gofmt",
+    "rustfmt": "rustfmt",
+    "cargo-clippy": "clippy",
+}
+_TWO: Mapping[tuple[str, str], str] = {
+    ("go", "test"): "go",
+    ("go", "vet"): "go",
+    ("go", "build"): "go",
+    ("cargo", "test"): "cargo",
+    ("cargo", "check"): "cargo",
+    ("cargo", "build"): "cargo",
+    ("cargo", "nextest"): "cargo",
+    ("cargo", "clippy"): "clippy",
+    ("cargo", "fmt"): "rustfmt",
+    ("deno", "test"): "deno",
+    ("deno", "check"): "deno",
+    ("deno", "lint"): "deno-lint",
+    ("deno", "fmt"): "deno-fmt",
+    ("ruff", "format"): "ruff-format",
+    ("node", "--test"): "node",
+    ("git", "status"): "git-status",
+}
+
+
+def recognised(argv: Sequence[str]) -> str:
+    """The name of the reader the first words of a command ask for, or nothing."""
+    words = [bare(word) for word in argv[:WORDS_MAX]]
+    for first, second in pairwise((*words, "")):
+        if name := _TWO.get((first, second)) or _ONE.get(first):
+            return name
+    return ""
+
+
+OF_TESTS = frozenset(
+    ("pytest", "unittest", "jest", "vitest", "node", "go", "cargo", "tap", "deno", "junit")
+)
+
+
+def chosen(argv: Sequence[str], name: str) -> Iterator[Reader]:
+    """A named reader reads alone; a recognised one first; then all, for a command may run many."""
+    if name:
+        yield from READERS[name]
+        return
+    own = READERS.get(recognised(argv), ())
+    yield from own
+    yield from (reader for reader in ORDER if reader not in own)

@@ -1,0 +1,53 @@
+"""How many tests ran: the summary that each runner prints, whatever started it.
+
+A line counts only in the shape that its runner gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.counts.javascript import (
+    count_ava,
+    count_bun,
+    count_deno,
+    count_jest,
+    count_mocha,
+    count_node,
+)
+from yaoki.adapters.checks.readers.counts.other_languages import count_cargo, count_go, count_others
+from yaoki.adapters.checks.readers.counts.python import count_doctest, count_pytest, count_unittest
+from yaoki.adapters.checks.readers.tally import Count, Tally, added, whole_names
+
+__all__ = ["Tally", "count", "whole_names"]
+
+_ALL: tuple[Count, ...] = (
+    *(count_pytest, count_unittest, count_doctest, count_node, count_jest, count_mocha),
+    *(count_ava, count_deno, count_bun, count_cargo, count_go, count_others),
+)
+_OWN: Mapping[str, tuple[Count, ...]] = {
+    "pytest": (count_pytest,),
+    "unittest": (count_unittest,),
+    "doctest": (count_doctest,),
+    "jest": (count_jest,),
+    "vitest": (count_jest,),
+    "node": (count_node,),
+    "tap": (count_node, count_others),
+    "deno": (count_deno, count_node),
+    "go": (count_go,),
+    "cargo": (count_cargo,),
+    "mocha": (count_mocha,),
+    "ava": (count_ava,),
+    "bun": (count_bun,),
+}
+
+
+def count(output: Output, runner: str = "") -> Tally | None:
+    """What the summaries say: those of the runner if there are any, else all together."""
+    own = _sum(output, _OWN.get(runner, ()))
+    return own if own is not None else _sum(output, _ALL)
+
+
+def _sum(output: Output, counts: Sequence[Count]) -> Tally | None:
+    return added([held for one in counts if (held := one(output)) is not None])

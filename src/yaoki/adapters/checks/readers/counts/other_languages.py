@@ -1,0 +1,115 @@
+"""Summaries of cargo, go, Ruby, PHP, Java, .NET, Elixir, Swift and C++ runners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.tally import Tally, added, matches, whole_names, worded
+
+_CARGO = re.compile(
+    r"test result: \w{1,10}\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;"
+)
+_CARGO_LINE = re.compile(r"test (\S.{0,400}) \.\.\. ok$")
+_NEXTEST = re.compile(r" *Summary \[.{1,20}\] +(?:\d{1,9}/)?\d{1,9} tests? run: (.{1,120})$")
+_NEXTEST_WORDS = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
+
+
+def count_cargo(output: Output) -> Tally | None:
+    found = [Tally(int(h[1]), int(h[2]), int(h[3])) for h in matches(output, _CARGO)]
+    found += [worded(hit[1], _NEXTEST_WORDS) for hit in matches(output, _NEXTEST)]
+    return added(found, (hit[1] for hit in matches(output, _CARGO_LINE)))
+
+
+_GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
+_GO_PACKAGE = re.compile(
+    r"(ok  |FAIL|\?   |(?=\t\S{1,400}\t\tcoverage: ))\t(\S{1,400})(?:\t| )(.{0,200})$"
+)
+_GO_IDLE = ("[no test files]", "[no tests to run]", "coverage: 0.0% of statements")
+
+
+def count_go(output: Output) -> Tally | None:
+    """By its tests under -v or -json; else a package that is ok counts as one test."""
+    events = [row for row in output.records if isinstance(row.get("Action"), str)]
+    if events:
+        return _go_json(events)
+    tests = list(_go_tests(output))
+    if tests:
+        names = [name for end, name in tests if end == "PASS"]
+        failed, skipped = (sum(end == wanted for end, _ in tests) for wanted in ("FAIL", "SKIP"))
+        return Tally(len(names), failed, skipped, whole_names(names, len(names)))
+    return _go_packages([*matches(output, _GO_PACKAGE)])
+
+
+def _go_tests(output: Output) -> Iterator[tuple[str, str]]:
+    """The package of a test is named below it."""
+    waiting: list[tuple[str, str]] = []
+    for line in output.lines:
+        if hit := _GO_TEST.match(line):
+            waiting.append((hit[1], hit[2]))
+        elif (hit := _GO_PACKAGE.match(line)) and hit[1].strip():
+            yield from ((end, f"{hit[2]}::{test}") for end, test in waiting)
+            waiting = []
+    yield from waiting
+
+
+def _go_packages(hits: Sequence[re.Match[str]]) -> Tally | None:
+    if not hits:
+        return None
+    busy = [hit for hit in hits if not any(word in hit[3] for word in _GO_IDLE)]
+    names = [hit[2] for hit in busy if hit[1] == "ok  "]
+    failed = sum(1 for hit in busy if hit[1] == "FAIL")
+    return Tally(len(names), failed, 0, whole_names(names, len(names)))
+
+
+def _go_json(events: Sequence[Mapping[str, object]]) -> Tally:
+    ended = [row for row in events if isinstance(row.get("Test"), str)]
+    names = [f"{row.get('Package')}::{row['Test']}" for row in ended if row["Action"] == "pass"]
+    failed, skipped = (sum(r["Action"] == end for r in ended) for end in ("fail", "skip"))
+    return Tally(len(names), failed, skipped, whole_names(names, len(names)))
+
+
+# Each with groups of which `ran` counts all tests, `passed` only the good ones.
+_SHAPES = tuple(
+    re.compile(shape)
+    for shape in (
+        # rspec; ExUnit and bats; minitest and test-unit
+        r"(?P<ran>\d{1,9}) examples?, (?P<failed>\d{1,9}) failures?"
+        r"(?:, (?P<skipped>\d{1,9}) pending)?",
+        r"(?:\d{1,9} doctests?, )?(?P<ran>\d{1,9}) tests?, (?P<failed>\d{1,9}) failures?"
+        r"(?:, \d{1,9} excluded)?(?:, (?P<skipped>\d{1,9}) skipped)?(?: in .{1,20})?$",
+        r"(?P<ran>\d{1,9}) (?:runs|tests), \d{1,9} assertions, (?P<failed>\d{1,9}) failures,"
+        r" (?P<errors>\d{1,9}) errors(?:, (?P<skipped>\d{1,9}) (?:skips|pendings))?",
+        # phpunit
+        r"OK \((?P<ran>\d{1,9}) tests?, \d{1,9} assertions?\)$",
+        r"Tests: (?P<ran>\d{1,9}), Assertions: \d{1,9}(?:, Errors: (?P<errors>\d{1,9}))?"
+        r"(?:, Failures: (?P<failed>\d{1,9}))?(?:, [A-Z][\w ]{1,30}: \d{1,9}){0,5}?"
+        r"(?:, Skipped: (?P<skipped>\d{1,9}))?(?:, [A-Z][\w ]{1,30}: \d{1,9}){0,5}\.$",
+        r"No tests executed!$",
+        # maven's total; each class has a time besides
+        r"(?:\[\w{4,7}\] )?Tests run: (?P<ran>\d{1,9}), Failures: (?P<failed>\d{1,9}),"
+        r" Errors: (?P<errors>\d{1,9}), Skipped: (?P<skipped>\d{1,9})$",
+        # dotnet
+        r"\w{6,7}! +- Failed: +(?P<failed>\d{1,9}), Passed: +(?P<passed>\d{1,9}),"
+        r" Skipped: +(?P<skipped>\d{1,9}), Total:",
+        # ctest, googletest, swift-testing
+        r"\d{1,3}% tests passed, (?P<failed>\d{1,9}) tests failed out of (?P<ran>\d{1,9})",
+        r"No tests were found!!!",
+        r"\[  PASSED  \] (?P<passed>\d{1,9}) tests?\.",
+        r"\[  FAILED  \] (?P<failed>\d{1,9}) tests?, listed below",
+        r". Test run with (?P<ran>\d{1,9}) tests?(?: in \d{1,9} suites?)? passed",
+    )
+)
+
+
+def count_others(output: Output) -> Tally | None:
+    hits = (hit for line in output.lines for shape in _SHAPES if (hit := shape.match(line)))
+    return added([_tally(hit.groupdict()) for hit in hits])
+
+
+def _tally(amounts: Mapping[str, str | None]) -> Tally:
+    ran, passed, failed, errors, skipped = (
+        int(amounts.get(key) or 0) for key in ("ran", "passed", "failed", "errors", "skipped")
+    )
+    return Tally(passed or max(0, ran - failed - errors - skipped), failed + errors, skipped)

@@ -1,0 +1,63 @@
+"""Summaries of pytest, unittest (nose2, Django) and doctest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.tally import Tally, added, matches, worded
+
+_PYTEST = re.compile(
+    r"(?:=+ )?((?:\d{1,9} (?:subtests )?[a-z]{1,20}(?:, )?){1,10}|no tests ran"
+    r"|(?:no|\d{1,9}(?:/\d{1,9})?) tests? collected.{0,80}) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$"
+)
+_PYTEST_WORDS = {
+    **dict.fromkeys(("passed", "xpassed"), "passed"),
+    **dict.fromkeys(("failed", "error", "errors"), "failed"),
+    **dict.fromkeys(("skipped", "xfailed"), "skipped"),
+}
+_PYTEST_LINE = re.compile(r"(\S{1,300}\.py::.{1,400}?) (?:PASSED|XPASS)(?: +\[ *\d{1,3}%\])?$")
+_RAN = re.compile(r"Ran (\d{1,9}) tests? in \d[\d.]*s$")
+_ENDED = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.{1,200})\))?$")
+_AMOUNT = re.compile(r"([a-z][a-z ]{1,30})=(\d{1,9})")
+_UNITTEST_LINE = re.compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400})? ?\.\.\. ok$")
+_DOCTEST = re.compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
+
+
+def count_pytest(output: Output) -> Tally | None:
+    """`3 tests collected` is a summary as well: of a run that ran none."""
+    found = [worded(hit[1], _PYTEST_WORDS) for hit in matches(output, _PYTEST)]
+    return added(found, (hit[1] for hit in matches(output, _PYTEST_LINE)))
+
+
+def count_unittest(output: Output) -> Tally | None:
+    """`Ran 3 tests in 0.1s`, and below it `OK (skipped=1)` or `FAILED (failures=1)`."""
+    found: list[Tally] = []
+    ran: int | None = None
+    for line in output.lines:
+        if hit := _RAN.match(line):
+            found += [Tally(ran)] if ran is not None else []
+            ran = int(hit[1])
+        elif ran is not None and (hit := _ENDED.match(line)):
+            found.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
+            ran = None
+    found += [Tally(ran)] if ran is not None else []
+    return added(found, (_dotted(hit[1], hit[2]) for hit in matches(output, _UNITTEST_LINE)))
+
+
+def _dotted(test: str, place: str) -> str:
+    return place if place.endswith(f".{test}") else f"{place}.{test}"
+
+
+def _unittest(ran: int, amounts: Mapping[str, str]) -> Tally:
+    """A test may fail more than once by subtests; then the rest is not known to have passed."""
+    bad = ("failures", "errors", "unexpected successes")
+    failed = sum(int(amounts.get(key, 0)) for key in bad)
+    skipped = sum(int(amounts.get(key, 0)) for key in ("skipped", "expected failures"))
+    return Tally(max(0, ran - failed - skipped), failed, skipped)
+
+
+def count_doctest(output: Output) -> Tally | None:
+    """Printed under `-v` alone."""
+    return added([Tally(int(hit[1]), int(hit[2] or 0)) for hit in matches(output, _DOCTEST)])

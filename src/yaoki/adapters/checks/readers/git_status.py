@@ -1,0 +1,62 @@
+"""What `git status --porcelain` says: changed, staged, unknown to git."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from yaoki.adapters.checks.readers.command_output import Output, shortened
+from yaoki.adapters.checks.readers.entries import DIRTY, Entry, Parsed, parsed
+
+FIELDS_MAX = 20_000
+
+_V1 = re.compile(r"([ MTADRCU?]{2}) (.{1,4096})$")
+_V2 = re.compile(r"(?:1 (..) (?:\S+ ){6}|2 (..) (?:\S+ ){7}|u (..) (?:\S+ ){8})(.{1,4096})$")
+_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def git_status(output: Output) -> Parsed | None:
+    """`git status --porcelain`, versions 1 and 2, ended by lines or by nulls."""
+    raw = shortened(output.seen.stdout)
+    end = "\0" if "\0" in raw else "\n"
+    fields = raw.split(end, FIELDS_MAX)
+    return parsed(DIRTY, _status(fields, nulls=end == "\0"))
+
+
+def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[Entry]:
+    skip = False
+    for words in fields:
+        entry = None if skip else _changed(words)
+        # With nulls the old name of a renamed file is a field of its own.
+        skip = not skip and nulls and entry is not None and "R" in entry.code
+        if entry is not None:
+            yield entry
+
+
+def _changed(words: str) -> Entry | None:
+    words = words[:5000]
+    if words.startswith("? "):
+        return Entry("", "is not known to git", _path(words[2:]), code="??")
+    if hit := _V2.match(words):
+        code, path = hit[1] or hit[2] or hit[3], hit[4].partition("\t")[0]
+    elif (hit := _V1.match(words)) and hit[1] != "  ":
+        code, path = hit[1], hit[2].rpartition(" -> ")[2] if "R" in hit[1] else hit[2]
+    else:
+        return None
+    said = "is not known to git" if code == "??" else "is not committed"
+    # A dot for "nothing", as version 2 has it: blanks at the edge of a word get lost.
+    return Entry("", said, _path(path), code=code.replace(" ", "."))
+
+
+def _path(quoted: str) -> str:
+    """git quotes what is not plain ASCII, byte by byte."""
+    if len(quoted) < 2 or not quoted.startswith('"') or not quoted.endswith('"'):
+        return quoted
+
+    def one(hit: re.Match[str]) -> str:
+        octal = hit[1].isdecimal() and len(hit[1]) == 3
+        return chr(int(hit[1], 8) & 255) if octal else _ESCAPES.get(hit[1], hit[1])
+
+    raw = _ESCAPE.sub(one, quoted[1:-1]).encode("latin-1", errors="replace")
+    return raw.decode("utf-8", errors="replace")

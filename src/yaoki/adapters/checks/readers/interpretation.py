@@ -1,0 +1,263 @@
+"""From entries to what a finding carries: items, params by pattern, one sentence; all bounded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from yaoki.adapters.checks.findings import ITEMS_MAX
+from yaoki.adapters.checks.readers.command_output import Seen
+from yaoki.adapters.checks.readers.entries import (
+    DIRTY,
+    FORMAT,
+    LINT,
+    MISSING,
+    TEST,
+    TYPE,
+    Entry,
+    Parsed,
+)
+from yaoki.adapters.checks.readers.locations import PATH_CHARS_MAX, place_in, relative
+from yaoki.adapters.checks.readers.suite_stop import Missing, missing_in
+from yaoki.adapters.checks.readers.tally import Tally
+from yaoki.core.display import clip, one_line, plain
+from yaoki.core.model import Item
+
+LIST_MAX = 30
+NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600
+MESSAGE_LINES = 3
+RAW_CHARS_MAX = 8_000
+# Of these the file is all there is to name.
+_OF_FILES = {FORMAT, DIRTY, MISSING}
+HEAD, TAIL = 1024, 3072
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the output says.  Not understood: no items, the raw ends are in the params.
+
+    `failures` counts what is wrong; only the first items are listed.  `tally` is there when a
+    report of tests was read.  `load`: what it says could not be loaded; `missing`: what is not
+    installed.  `defect`: why a report could not be read; `fault`: a reader of ours failed.
+    """
+
+    understood: bool = False
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    pattern: str = ""
+    failures: int = 0
+    tally: Tally | None = None
+    load: str = ""
+    missing: tuple[Missing, ...] = ()
+    defect: str = ""
+    fault: str = ""
+
+    @property
+    def cases(self) -> int:
+        return self.tally.total if self.tally is not None else 0
+
+    @property
+    def skipped(self) -> int:
+        return self.tally.skipped if self.tally is not None else 0
+
+
+def finished(result: Parsed | None, seen: Seen, asked: str) -> Reading:
+    """A failed command with nothing wrong in what was read was not understood."""
+    if result is None:
+        return Reading(params=params_of(asked, (), "", seen) | raw_params(seen))
+    entries = _counting(result, seen)
+    count = len(entries) + result.more
+    kept = tuple(_fit(entry, seen) for entry in entries[:LIST_MAX])
+    pattern = result.pattern if kept else ""
+    params: dict[str, Any] = {"failureCount": count} if kept else {}
+    for name in dict.fromkeys((pattern, asked)):
+        params |= params_of(name, kept, result.diff, seen)
+    return Reading(
+        bool(kept) or seen.exit_code == 0,
+        _items(kept, pattern, count),
+        params | raw_params(seen),
+        _message(kept, pattern, count),
+        pattern,
+        count if kept else 0,
+        result.tally,
+        next((_short(entry.message, seen, 300) for entry in entries if entry.load), ""),
+        _missing(entries[:LIST_MAX], seen),
+    )
+
+
+def _missing(entries: tuple[Entry, ...], seen: Seen) -> tuple[Missing, ...]:
+    texts = (text for entry in entries for text in (entry.message, entry.trace))
+    return missing_in((line for text in texts for line in text.splitlines()), seen)
+
+
+def _counting(result: Parsed, seen: Seen) -> tuple[Entry, ...]:
+    """Errors; warnings only when they are all there is and the command failed."""
+    errors = tuple(entry for entry in result.entries if not entry.warning)
+    return errors if errors or seen.exit_code == 0 else result.entries
+
+
+def raw_params(seen: Seen) -> dict[str, Any]:
+    return {
+        "stdout": ends(seen.stdout, seen),
+        "stderr": ends(seen.stderr, seen),
+        "exitCode": seen.exit_code,
+    }
+
+
+def ends(text: str, seen: Seen, head: int = HEAD, tail: int = TAIL) -> str:
+    """Head and tail, masked before they are cut to size."""
+    if len(text) > 4 * RAW_CHARS_MAX:
+        cut = f"\n[{len(text) - head - tail} characters left out]\n"
+        first, last = text[:RAW_CHARS_MAX], text[-RAW_CHARS_MAX:]
+        return _clean(first, seen)[:head] + cut + _clean(last, seen)[-tail:]
+    return clip(_clean(text, seen), head, tail)
+
+
+def unread(seen: Seen) -> str:
+    """Both ends of both channels, for who asked for names of failures where none were found."""
+    parts = (("stdout", seen.stdout), ("stderr", seen.stderr))
+    told = (
+        f"[{name}]\n{ends(held, seen, 700, 1800).strip()}" for name, held in parts if held.strip()
+    )
+    return "\n".join(("[no reader understood this output]", *told))
+
+
+def _clean(text: str, seen: Seen) -> str:
+    """No secrets, no terminal codes, no half characters (a store could not write those)."""
+    return seen.clean(plain(text)).encode("utf-8", "replace").decode("utf-8")
+
+
+def _short(text: str, seen: Seen, limit: int) -> str:
+    return one_line(_clean(text[:RAW_CHARS_MAX], seen), limit)
+
+
+def _fit(entry: Entry, seen: Seen) -> Entry:
+    file, line = relative(entry.file, seen), entry.line
+    if line is None and entry.name:
+        place, row = place_in(entry.trace or entry.message, seen)
+        file, line = (place, row) if file in ("", place) else (file, None)
+    lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
+    return replace(
+        entry,
+        name=_short(_here(entry.name, seen), seen, NAME_CHARS_MAX),
+        message=_short(_here(" ".join(lines[:MESSAGE_LINES]), seen), seen, ERROR_CHARS_MAX),
+        file=_short(file, seen, PATH_CHARS_MAX),
+        code=_short(entry.code, seen, 100),
+        line=line,
+    )
+
+
+def _here(text: str, seen: Seen) -> str:
+    """The next attempt may have another worktree; its path tells nothing."""
+    top = str(seen.worktree)
+    return text.replace(f"{top}/", "") if len(top) > 1 else text
+
+
+# ------------------------------------------------------------------ params
+
+
+def params_of(pattern: str, entries: tuple[Entry, ...], diff: str, seen: Seen) -> dict[str, Any]:
+    """The params that the words about this pattern ask for, present even when empty."""
+    files = list(dict.fromkeys(entry.file or entry.name for entry in entries))
+    match pattern:
+        case "test-failed":
+            parts = (part.rstrip() for part in (seen.stdout, seen.stderr))
+            output = "\n".join(filter(None, parts))
+            return {"failedTests": [_test(e) for e in entries], "errorOutput": ends(output, seen)}
+        case "type-error":
+            return {"typeErrors": [_diagnostic(e) for e in entries]}
+        case "lint-error":
+            return {"lintErrors": [_diagnostic(e) for e in entries]}
+        case "format-error":
+            return {"unformattedFiles": files, "diff": ends(diff, seen)}
+        case "git-dirty":
+            return _dirty(entries)
+        case "file-not-exists":
+            return {"missingFiles": files or [_short(p, seen, 300) for p in seen.missing]}
+        case _:
+            return {}
+
+
+def _test(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": _named(entry),
+        "error": entry.message,
+        "file": entry.file,
+        "line": entry.line,
+    }
+
+
+def _diagnostic(entry: Entry) -> dict[str, Any]:
+    return {
+        "file": entry.file,
+        "line": entry.line,
+        "column": entry.column,
+        "code": entry.code,
+        "message": entry.message,
+    }
+
+
+def _dirty(entries: tuple[Entry, ...]) -> dict[str, Any]:
+    """The code of such an entry is git's: index and worktree, `??` for what it does not know."""
+    known = [e for e in entries if e.code != "??"]
+    return {
+        "changedFiles": [e.file for e in known],
+        "untrackedFiles": [e.file for e in entries if e.code == "??"],
+        "stagedFiles": [e.file for e in known if e.code[:1] not in ("", ".")],
+    }
+
+
+# ------------------------------------------------------------------ items and words
+
+
+def _named(entry: Entry) -> str:
+    """What tells this fault from others and stays when lines move, for old and new are compared."""
+    if entry.name:
+        return entry.name
+    code = f"[{entry.code}]" if entry.code else ""
+    said = ": ".join(filter(None, (entry.file, entry.message)))
+    return one_line(" ".join(filter(None, (said, code))), NAME_CHARS_MAX)
+
+
+def _where(entry: Entry) -> str:
+    places = (entry.line, entry.column if entry.line is not None else None)
+    return ":".join([entry.file, *(str(n) for n in places if n is not None)]) if entry.file else ""
+
+
+def _items(entries: tuple[Entry, ...], pattern: str, count: int) -> tuple[Item, ...]:
+    """Names are made different: a second fault of the same name is a new one."""
+    items, times = list[Item](), Counter[str]()
+    for entry in entries[:ITEMS_MAX]:
+        name = entry.file if pattern in _OF_FILES and entry.file else _named(entry)
+        times[name] += 1
+        told = entry.message if entry.name or pattern in _OF_FILES else ""
+        again = f" ({times[name]})" if times[name] > 1 else ""
+        items.append(Item(name + again, one_line(told, MESSAGE_CHARS_MAX), _where(entry)))
+    rest = count - len(items)
+    return (*items, Item(f"and {rest} more", more=rest)) if rest > 0 else tuple(items)
+
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    TEST: ("1 test failed", "{} tests failed"),
+    TYPE: ("1 type error", "{} type errors"),
+    LINT: ("1 lint error", "{} lint errors"),
+    FORMAT: ("1 file is not formatted", "{} files are not formatted"),
+    DIRTY: ("1 file is not committed", "{} files are not committed"),
+    MISSING: ("1 file is missing", "{} files are missing"),
+}
+
+
+def _message(entries: tuple[Entry, ...], pattern: str, count: int) -> str:
+    if not entries:
+        return ""
+    one, many = _WORDS[pattern]
+    if pattern in _OF_FILES:
+        said = ", ".join(entry.file or entry.name for entry in entries[:5])
+        return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"
+    first = entries[0]
+    name = _named(first) if pattern == TEST else _where(first) or _named(first)
+    said = ": ".join(filter(None, (name, first.message)))
+    return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"

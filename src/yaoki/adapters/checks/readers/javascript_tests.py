@@ -1,0 +1,166 @@
+"""jest, vitest, node's and deno's own runners, by their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
+from yaoki.adapters.checks.readers.locations import frame
+
+_DENO_PLACE = re.compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")
+_SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
+_NO_TEST = ("Console", "Cannot log after tests")
+_SUITE = "Test suite failed to run"
+BODY_LINES_MAX = 40
+
+
+def jest_text(output: Output) -> Parsed | None:
+    """`FAIL file`, then `● group › test`, the message, and frames."""
+    found = {(entry.file, entry.name): entry for entry in _jest(output.lines)}
+    entries = [entry for entry in found.values() if entry.file]
+    return parsed(TEST, entries or _jest_coverage(output.lines))
+
+
+def _jest(lines: Iterable[str]) -> Iterator[Entry]:
+    file, current = "", None
+    for line in lines:
+        head = line.startswith(("FAIL ", "PASS ", "Test Suites:", "Summary of all"))
+        if head or line.startswith("  ● "):
+            if current is not None:
+                yield current
+            current = None
+        if head:
+            file = _jest_file(line) if line.startswith("FAIL ") else ""
+        elif line.startswith("  ● ") and file:
+            current = _jest_title(line[4:].strip(), file)
+        elif current is not None:
+            current = _jest_grown(current, line)
+    if current is not None:
+        yield current
+
+
+def _jest_file(line: str) -> str:
+    """`FAIL project ./file (5.1 s)`: the word that looks like a path."""
+    words = [word for word in line.split()[1:] if "." in word and not word.startswith("(")]
+    return words[0].removeprefix("./") if words else ""
+
+
+def _jest_title(title: str, file: str) -> Entry | None:
+    if title.startswith(_NO_TEST):
+        return None
+    return Entry(file if title == _SUITE else f"{file} › {title}", file=file)
+
+
+def _jest_grown(entry: Entry, line: str) -> Entry:
+    words = line.strip()
+    if words.startswith("at ") and entry.line is None:
+        path, at = frame(words.rpartition(" ")[2])
+        return replace(entry, line=at) if _same(path, entry.file) else entry
+    if words == "Details:":  # of a file that cannot be read: advice above, the reason below
+        return replace(entry, message="")
+    telling = words and not words.startswith(("at ", "|", "> ")) and not words[0].isdigit()
+    if telling and entry.message.count("\n") < 3:
+        return replace(entry, message=f"{entry.message}\n{words}".lstrip())
+    return entry
+
+
+def _same(path: str, file: str) -> bool:
+    return bool(path) and path.endswith(file.removeprefix("./"))
+
+
+def _jest_coverage(lines: Iterable[str]) -> Iterator[Entry]:
+    for line in lines:
+        if line.startswith("Jest: ") and " threshold " in line and " not met" in line:
+            yield Entry("coverage threshold", line.removeprefix("Jest: "))
+
+
+def vitest_text(output: Output) -> Parsed | None:
+    """` FAIL  file > group > test`; tests that fail alike stand above one message."""
+    found = {entry.name: entry for entry in _vitest(output.lines)}
+    return parsed(TEST, found.values())
+
+
+def _vitest(lines: Iterable[str]) -> Iterator[Entry]:
+    titles: list[str] = []
+    body: list[str] = []
+    for line in lines:
+        ruled, title = line.startswith("⎯⎯"), line.startswith(" FAIL  ")
+        if ruled or (title and body):
+            yield from _vitest_group(titles, body)
+            titles, body = [], []
+        if title:
+            titles.append(line[7:].strip())
+        elif titles and line.strip() and not ruled and len(body) < BODY_LINES_MAX:
+            body.append(line)
+    yield from _vitest_group(titles, body)
+
+
+def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[Entry]:
+    """Every title of the group has the group's message."""
+    for title in titles:
+        entry = _vitest_title(title)
+        for line in body:
+            entry = _vitest_grown(entry, line)
+        yield entry
+
+
+def _vitest_title(title: str) -> Entry:
+    """A project's name may stand before the file, `[ file ]` behind it."""
+    title = title.rpartition("|")[2].strip() if title.startswith("|") else title
+    name = title.partition(" [ ")[0]
+    return Entry(name, file=name.partition(" > ")[0])
+
+
+def _vitest_grown(entry: Entry, line: str) -> Entry:
+    if line.startswith(" ❯ ") and entry.line is None:
+        path, at = frame(line.strip().rpartition(" ")[2])
+        return replace(entry, line=at) if _same(path, entry.file) else entry
+    if not entry.message and line.strip():
+        return replace(entry, message=line.strip())
+    return entry
+
+
+def node_text(output: Output) -> Parsed | None:
+    """The `spec` reporter's last part: `test at file:1:2`, `✖ name`, the error below."""
+    return parsed(TEST, _node(output.lines))
+
+
+def _node(lines: Iterable[str]) -> Iterator[Entry]:
+    place: tuple[str, int | None] = ("", None)
+    current: Entry | None = None
+    for line in lines:
+        if line.startswith("test at "):
+            if current is not None:
+                yield current
+            place, current = frame(line.removeprefix("test at ")), None
+        elif place[0] and current is None and line.startswith("✖ "):
+            current = Entry(_SPAN.sub("", line[2:]), file=place[0], line=place[1])
+        elif current is not None and line.strip().startswith("at "):
+            yield current
+            current, place = None, ("", None)
+        elif current is not None and line.strip():
+            current = replace(current, message=f"{current.message}\n{line.strip()}"[:2000].lstrip())
+    if current is not None:
+        yield current
+
+
+def deno_text(output: Output) -> Parsed | None:
+    """Below ` ERRORS `: `name => ./file:1:2`, then `error: message`."""
+    if " ERRORS " not in output.lines:
+        return None
+    return parsed(TEST, _deno(output.lines[output.lines.index(" ERRORS ") :]))
+
+
+def _deno(lines: Iterable[str]) -> Iterator[Entry]:
+    current: Entry | None = None
+    for line in lines:
+        if line == " FAILURES ":
+            return
+        if hit := _DENO_PLACE.match(line):
+            current = Entry(hit[1].replace(" ... ", " > "), file=hit[2], line=int(hit[3]))
+        elif current is not None and line.startswith("error: "):
+            yield replace(current, message=line.removeprefix("error: "))
+            current = None

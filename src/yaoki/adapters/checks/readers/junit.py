@@ -1,0 +1,298 @@
+"""JUnit XML in every dialect: test cases count wherever they stand, totals must be accounted for.
+
+Read as a stream: nothing but the failing cases is kept, and a document type, where entity bombs
+live, is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from xml.parsers import expat
+
+from yaoki.adapters.checks.readers.command_output import Seen
+from yaoki.adapters.checks.readers.entries import (
+    ENTRIES_MAX,
+    TEST,
+    Entry,
+    Parsed,
+    Unreadable,
+    number,
+)
+from yaoki.adapters.checks.readers.locations import relative, stands
+from yaoki.adapters.checks.readers.tally import NAMES_MAX, Tally, whole_names
+from yaoki.core.display import plain
+
+REPORT_BYTES_MAX = 32 << 20
+PIECE = 64 << 10
+# A tag is held whole until it ends: with all its attributes it must fit.
+TAG_BYTES_MAX = 1 << 20
+DEPTH_MAX = 100
+TEXT_CHARS_MAX, END_CHARS_MAX = 4000, 1000
+NAME_CHARS_MAX = 300
+
+_SUITES = {"testsuite", "testsuites"}
+# A test that failed and passed when it was run again has a flakyFailure or flakyError instead.
+_FAULTS = {"failure", "error", "rerunFailure", "rerunError"}
+# What googletest, ctest and others write as `status` or `result` of a case.
+_BAD = {"fail", "failed", "failure", "error", "errored", "broken"}
+_NOT_RUN = {"notrun", "suppressed", "skipped", "disabled", "ignored", "pending"}
+# node's runner gives every case this class.
+_NO_CLASS = {"", "test"}
+# gotestsum says this of every failure, and what go printed below.
+_NO_GIST = {"Failed"}
+# pytest says this of a file that could not be loaded; why stands below, in lines with an E.
+_NOT_LOADED = "collection failure"
+_ASIDE = ("failed on setup with ", "failed on teardown with ")
+_E_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
+_FRAMES = ("=== RUN", "=== PAUSE", "=== CONT", "--- FAIL", "at ")
+_FOREIGN: Mapping[str, str] = {
+    "TestRun": "TRX of Visual Studio",
+    "test-run": "NUnit",
+    "test-results": "NUnit",
+    "assemblies": "xUnit.net",
+    "html": "HTML",
+    "checkstyle": "Checkstyle",
+    "coverage": "a coverage report",
+}
+_ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})["']""")
+# What the parser does not read by itself is decoded before it; nothing else is tried.
+_DECODED = re.compile(
+    r"shift[_-]?jis|sjis|windows-31j|cp932|euc-(?:jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5"
+    r"|(?:windows-|cp)125\d|iso-8859-\d{1,2}|koi8-[ru]"
+)
+
+
+def read_junit(file: Path, seen: Seen) -> Parsed:
+    """`Unreadable` says why there is nothing to read."""
+    target = Cases()
+    try:
+        _feed(file, target)
+    except expat.ExpatError as error:
+        raise Unreadable(_told(error)) from None
+    except UnicodeError as error:
+        raise Unreadable(f"is not in the encoding it names ({error.args[0]})") from None
+    if not target.rooted:
+        raise Unreadable(_other(target.root))
+    entries = tuple(_with_file(entry, seen) for entry in target.entries)
+    more = target.failures - len(entries)
+    return Parsed(TEST, entries, more, _tally(target, seen))
+
+
+def _tally(target: Cases, seen: Seen) -> Tally:
+    """Names as the failing ones have them; the file of a class is looked for once."""
+    files: dict[str, str] = {}
+    names = []
+    for class_, name in target.passing:
+        if class_ not in files:
+            files[class_] = _node(class_, class_, seen)
+        shown = files[class_] + name.removeprefix(class_) if class_ else name
+        names.append(plain(shown)[:NAME_CHARS_MAX])
+    failed = target.cases - target.passed - target.skipped
+    return Tally(target.passed, failed, target.skipped, whole_names(names, target.passed))
+
+
+def _feed(file: Path, target: Cases) -> None:
+    with file.open("rb") as stream:
+        pieces = iter(lambda: stream.read(PIECE), b"")
+        first = next(pieces, b"")
+        named = _ENCODING.match(first.lstrip(b"\xef\xbb\xbf \t\r\n"))
+        name = named[1].decode("ascii").lower() if named else ""
+        name = name if _DECODED.fullmatch(name) else ""
+        parser = expat.ParserCreate("utf-8" if name else None)
+        parser.StartElementHandler = target.start
+        parser.EndElementHandler = target.end
+        parser.CharacterDataHandler = target.data
+        parser.StartDoctypeDeclHandler = target.doctype
+        fed = 0
+        for piece in _decoded(first, pieces, name):
+            parser.Parse(piece, False)
+            fed += len(piece)
+            if fed - parser.CurrentByteIndex > TAG_BYTES_MAX:
+                raise Unreadable(f"has a tag over {TAG_BYTES_MAX} bytes")
+        parser.Parse(b"", True)
+
+
+def _decoded(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
+    if not name:
+        yield first
+        yield from rest
+        return
+    decoder = codecs.getincrementaldecoder(name)()
+    for piece in (first, *rest):
+        yield decoder.decode(piece).encode("utf-8")
+    yield decoder.decode(b"", True).encode("utf-8")
+
+
+def _told(error: expat.ExpatError) -> str:
+    """In words, for a person who has to look at the file."""
+    words, at = expat.errors.messages.get(error.code, str(error)), f"line {error.lineno}"
+    cut = ("no element found", "unclosed token", "unclosed CDATA section", "partial character")
+    if words in cut:
+        return f"ends in the middle, at {at}"
+    return f"is no XML that can be read: {words}, {at}"
+
+
+def _other(root: str) -> str:
+    name = _FOREIGN.get(root)
+    return f"is {name}, not JUnit XML" if name else f"is no JUnit XML: it begins with <{root[:40]}>"
+
+
+def _with_file(entry: Entry, seen: Seen) -> Entry:
+    """vitest and deno name the file where others name the class; `code` holds the class here."""
+    class_, file = entry.code, entry.file
+    if not file and class_ and stands(relative(class_, seen), seen):
+        file = class_
+    return replace(entry, name=_node(entry.name, class_, seen), file=file, code="")
+
+
+def _node(name: str, class_: str, seen: Seen) -> str:
+    """pytest writes `a.b.C::test`; by `a/b.py::C::test` it runs that test again."""
+    module = name if class_ in _NO_CLASS else class_
+    parts = module.split(".", DEPTH_MAX)
+    for length in range(len(parts), 0, -1):
+        file = "/".join(parts[:length]) + ".py"
+        if stands(relative(file, seen), seen):
+            inner = "".join(f"::{part}" for part in parts[length:])
+            return file + inner + name.removeprefix(module)
+    return name
+
+
+@dataclass(slots=True)
+class _Suite:
+    name: str
+    declared: int
+    failures_before: int
+
+
+@dataclass(slots=True)
+class Cases:
+    """The target of the parser: sees each tag once and remembers only what failed."""
+
+    cases: int = 0
+    passed: int = 0
+    skipped: int = 0
+    failures: int = 0
+    rooted: bool = False
+    root: str = ""
+    entries: list[Entry] = field(default_factory=list)
+    # Class and name of each test that passed, up to the bound.
+    passing: list[tuple[str, str]] = field(default_factory=list)
+    _path: list[str] = field(default_factory=list)
+    _suites: list[_Suite] = field(default_factory=list)
+    _case: Mapping[str, str] | None = None
+    _fault: str | None = None
+    _words: list[str] = field(default_factory=list)
+    _room: int = 0
+    _end: str = ""
+    _skipped: bool = False
+
+    def doctype(self, *_: object) -> None:
+        raise Unreadable("has a document type, where entities could grow without end")
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        tag = tag.rpartition(":")[2]
+        self.root = self.root or tag
+        self.rooted = self.rooted or tag in _SUITES or tag == "testcase"
+        self._path.append(tag)
+        if len(self._path) > DEPTH_MAX:
+            raise Unreadable(f"is nested deeper than {DEPTH_MAX} tags")
+        if tag in _SUITES:
+            declared = sum(number(attributes.get(k)) or 0 for k in ("failures", "errors"))
+            self._suites.append(_Suite(attributes.get("name", tag), declared, self.failures))
+        elif tag == "testcase":
+            self.cases += 1
+            self._case, self._fault, self._words = attributes, None, []
+            self._skipped = bool(_states(attributes) & _NOT_RUN)
+        elif tag == "skipped" and self._case is not None:
+            self._skipped = True
+        elif tag in _FAULTS and self._fault is None:
+            self._fault, self._words = attributes.get("message", ""), []
+            self._room, self._end = TEXT_CHARS_MAX, ""
+
+    def data(self, words: str) -> None:
+        if self._fault is not None and self._room > 0 and self._path[-1] in _FAULTS:
+            self._words.append(words[: self._room])
+            self._room -= len(words)
+        elif self._fault is not None and self._path[-1] in _FAULTS:
+            self._end = (self._end + words)[-END_CHARS_MAX:]
+
+    def end(self, tag: str) -> None:
+        tag = self._path.pop()
+        if tag == "testcase":
+            case = self._case or {}
+            if self._fault is not None or _states(case) & _BAD:
+                load = self._fault == _NOT_LOADED
+                self._add(replace(_entry(case, *self._told()), load=load))
+            elif self._skipped:
+                self.skipped += 1
+            else:
+                self._pass(case)
+            self._case = self._fault = None
+        elif tag in _FAULTS and self._case is None and self._fault is not None:
+            suite = self._suites[-1].name if self._suites else ""
+            message, trace = self._told()
+            self._add(Entry(suite or "the report", message, trace=trace))
+            self._fault = None
+        elif tag in _SUITES:
+            self._account(self._suites.pop())
+
+    def _told(self) -> tuple[str, str]:
+        """The gist, and the trace that may tell the place."""
+        trace = plain("".join(self._words))
+        if self._fault == _NOT_LOADED or (self._fault or "").startswith(_ASIDE):
+            return _last_error(trace + plain(self._end)) or plain(self._fault or ""), trace
+        if self._fault and self._fault not in _NO_GIST:
+            return plain(self._fault), trace
+        name = f"::{self._case.get('name')}" if self._case else ""
+        lines = (line for line in trace.splitlines() if _telling(line.strip(), name))
+        return "\n".join(lines) or self._fault or "", trace
+
+    def _pass(self, case: Mapping[str, str]) -> None:
+        self.passed += 1
+        if self.passed <= NAMES_MAX:
+            class_, name = case.get("classname", ""), case.get("name", "")
+            alone = class_ in _NO_CLASS or class_ == name
+            self.passing.append(("", name) if alone else (class_, f"{class_}::{name}"))
+
+    def _account(self, suite: _Suite) -> None:
+        """jest-junit counts a file that did not load and names no case for it."""
+        if suite.declared and self.failures == suite.failures_before:
+            self._add(Entry(suite.name, f"counts {suite.declared} failures and names none"))
+
+    def _add(self, entry: Entry) -> None:
+        self.failures += 1
+        if len(self.entries) < ENTRIES_MAX:
+            self.entries.append(entry)
+
+
+def _last_error(trace: str) -> str:
+    """The last line that pytest marks with an E: the exception itself."""
+    lines = [hit.strip() for hit in _E_LINE.findall(trace)]
+    return lines[-1] if lines else next((x for x in reversed(trace.splitlines()) if x.strip()), "")
+
+
+def _states(case: Mapping[str, str]) -> set[str]:
+    """A case may say by an attribute alone that it failed, or that it was not run."""
+    return {case.get(key, "").lower() for key in ("status", "result")}
+
+
+def _telling(line: str, name: str) -> bool:
+    """phpunit begins with the name of the test, others go on with their stack."""
+    return not line.startswith(_FRAMES) and not (name and line.endswith(name))
+
+
+def _entry(case: Mapping[str, str], message: str, trace: str) -> Entry:
+    class_, name = case.get("classname", ""), case.get("name", "")
+    parts = (name,) if class_ in _NO_CLASS or class_ == name else (class_, name)
+    return Entry(
+        "::".join(filter(None, parts)) or "a test without a name",
+        message,
+        case.get("file", ""),
+        number(case.get("line")),
+        code=class_,
+        trace=trace,
+    )

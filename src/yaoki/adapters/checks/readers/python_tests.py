@@ -1,0 +1,113 @@
+"""pytest and unittest, by their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
+
+_ASIDE = re.compile(r"ERROR (?:at \w{1,20} of|collecting) ")
+_PLACE = re.compile(r"([^\s:][^:]{0,300}\.\w{1,8}):(\d{1,7}): ")
+_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
+_RULES = ("=" * 70, "-" * 70)
+
+
+def pytest_text(output: Output) -> Parsed | None:
+    """The short summary, made whole from the sections above it; those alone when it is off."""
+    sections = {entry.name: entry for entry in _sections(output.lines)}
+    summary = list(_summary(output.lines))
+    if not summary:
+        return parsed(TEST, sections.values())
+    return parsed(TEST, (_joined(entry, sections) for entry in summary))
+
+
+def _summary(lines: Iterable[str]) -> Iterator[Entry]:
+    """`FAILED path::test - message`; the message may be missing."""
+    for line in lines:
+        if line.startswith(("FAILED ", "ERROR ")):
+            name, message = _split(line.partition(" ")[2])
+            file = name.partition("::")[0]
+            if "::" in name or name.endswith(".py"):
+                yield Entry(name, message, file)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """At the first ` - ` that stands outside the brackets of a parameter."""
+    at = -1
+    for _ in range(10):
+        at = text.find(" - ", at + 1)
+        if at < 0:
+            return text.strip(), ""
+        if text.count("[", 0, at) <= text.count("]", 0, at):
+            return text[:at].strip(), text[at + 3 :]
+    return text.strip(), ""
+
+
+def _sections(lines: Iterable[str]) -> Iterator[Entry]:
+    """Each failure has a title in underscores, `E` lines, and a place."""
+    current: Entry | None = None
+    for line in lines:
+        title = _title(line)
+        if title or line.startswith("======"):
+            if current is not None and current.message:
+                yield current
+            current = Entry(title) if title else None
+        elif current is not None:
+            current = _grown(current, line)
+
+
+def _title(line: str) -> str:
+    """`____ ERROR at setup of test_x ____` is about test_x."""
+    if not line.startswith("___") or not line.endswith("___"):
+        return ""
+    words = line.strip("_")
+    return _ASIDE.sub("", words.strip(), count=1) if words[:1] == words[-1:] == " " else ""
+
+
+def _grown(entry: Entry, line: str) -> Entry:
+    if line.startswith("E  ") and entry.message.count("\n") < 3:
+        return replace(entry, message=f"{entry.message}\n{line[1:].strip()}".lstrip())
+    place = _PLACE.match(line)
+    # The last place is the innermost, the one that raised.
+    return replace(entry, file=place[1], line=int(place[2])) if place else entry
+
+
+def _joined(entry: Entry, sections: dict[str, Entry]) -> Entry:
+    file, _, path = entry.name.partition("::")
+    section = sections.get(path.replace("::", ".") or file)
+    if section is None:
+        return entry
+    # The summary is cut at the width of a terminal.
+    message = entry.message if entry.message and not entry.message.endswith("...") else ""
+    line = section.line if section.file == file else None
+    return replace(entry, message=message or section.message, line=line)
+
+
+def unittest_text(output: Output) -> Parsed | None:
+    """`FAIL: test_x (module.Class.test_x)`, a traceback, and the next ruled line."""
+    return parsed(TEST, _unittest(output.lines))
+
+
+def _unittest(lines: Iterable[str]) -> Iterator[Entry]:
+    name, trace = "", list[str]()
+    for line in (*lines, _RULES[0]):
+        if hit := _UNITTEST.match(line):
+            name = hit[2] if hit[2].endswith(f".{hit[1]}") else f"{hit[2]}.{hit[1]}"
+        elif line not in _RULES:
+            trace.append(line)
+        elif name and any(part.strip() for part in trace):
+            yield Entry(name, _exception(trace), trace="\n".join(trace))
+            name = ""
+        if hit or line in _RULES:
+            trace = []
+
+
+def _exception(trace: list[str]) -> str:
+    """The line below the frames; what a test printed may follow it."""
+    start = next((i for i, line in enumerate(trace) if line.startswith("Traceback ")), None)
+    ends = (line for line in trace[(start or 0) + 1 :] if line and not line[0].isspace())
+    found = next(ends, "") if start is not None else ""
+    return found or next((line for line in reversed(trace) if line.strip()), "")

@@ -1,0 +1,57 @@
+"""cargo test, by its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
+
+SECTION_LINES_MAX = 60
+
+_SECTION = re.compile(r"---- (\S.{0,400}) stdout ----$")
+_FAILED = re.compile(r"test (\S.{0,400}) \.\.\. FAILED$")
+_PANIC = re.compile(r"thread '[^']{0,400}' (?:\(\d{1,9}\) )?panicked at ([^:']{1,300}):(\d{1,7}):")
+_PANIC_OLD = re.compile(r"thread '[^']{0,400}' panicked at '(.{0,600})', ([^:]{1,300}):(\d{1,7}):")
+_END = ("stack backtrace:", "note: run with", "note: Some details")
+
+
+def cargo_text(output: Output) -> Parsed | None:
+    """`test name ... FAILED` names it; the section below tells why and where."""
+    sections = {name: _entry(name, lines) for name, lines in _sections(output.out)}
+    names = dict.fromkeys((*_names(output.out), *sections))
+    return parsed(TEST, [sections.get(name, Entry(name)) for name in names])
+
+
+def _names(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if hit := _FAILED.match(line):
+            yield hit[1].removesuffix(" - should panic")
+
+
+def _sections(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    name, body = "", list[str]()
+    for line in (*lines, "failures:"):
+        hit = _SECTION.match(line)
+        if hit or line == "failures:":
+            if name:
+                yield name, body
+            name, body = hit[1] if hit else "", []
+        elif len(body) < SECTION_LINES_MAX:
+            body.append(line)
+
+
+def _entry(name: str, lines: list[str]) -> Entry:
+    """The words below the panic; without one the section's own words."""
+    for at, line in enumerate(lines):
+        if hit := _PANIC.match(line):
+            return Entry(name, _words(lines[at + 1 :]), hit[1], int(hit[2]))
+        if hit := _PANIC_OLD.match(line):
+            return Entry(name, hit[1], hit[2], int(hit[3]))
+    return Entry(name, _words(lines))
+
+
+def _words(lines: list[str]) -> str:
+    return "\n".join(takewhile(lambda line: not line.startswith(_END), lines))

@@ -1,0 +1,206 @@
+"""Why a suite did not run as a whole: what could not be loaded, and where it stopped.
+
+The signs are the runners' own, each a line in its shape.  Whether the base or the task is to blame
+is decided elsewhere (core/decide/baseline.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.adapters.checks.readers.command_output import Seen
+
+MODULES_MAX = 20
+TEXT_BYTES_MAX = 1 << 20
+_NAME = r"([\w@./+-]{1,200})"
+_LOAD = tuple(
+    re.compile(shape)
+    for shape in (
+        r"!+ Interrupted: \d+ errors? during collection !+$",
+        r"=* ?(?:_+ )?ERROR collecting ",
+        r"INTERNALERROR> ",
+        r"ERROR: (?:file or directory not found|not found|usage|found no collectors for)",
+        r"(?:\S{0,200}: )?error: unrecognized arguments: ",
+        r"ImportError while loading conftest ",
+        r"(?:E +)?fixture '\w+' not found$",
+        r"ERROR: \S+ \(unittest\.loader\._FailedTest",
+        r"ImportError: Failed to import test module: ",
+        r" *● Test suite failed to run$",
+        r"⎯+ Failed Suites \d+ ⎯+$",
+        r"FAIL\t\S+ \[(?:build|setup) failed\]$",
+        r"error: could not compile `",
+        r"An error occurred while loading \S+",
+    )
+)
+_EARLY = tuple(
+    re.compile(shape)
+    for shape in (
+        r"!+ (stopping after \d+ failures?) !+$",
+        r"!+ (?:_pytest\.outcomes\.Exit|xdist\.dsession\.Interrupted|KeyboardInterrupt)()",
+        r"!+ Interrupted: (stopping after \d+ failures?) !+$",
+        r"error: (test failed), to rerun pass ",
+        r" *Cancell?ing due to (test failure|signal|timeout)",
+        r"Test Suites: .{0,100}, (\d+ of \d+ total)$",
+    )
+)
+_PYTHON = re.compile(rf"(?:E +)?ModuleNotFoundError: No module named '{_NAME}'")
+_FIXTURE = re.compile(r"(?:E +)?fixture '(\w{1,100})' not found$")
+_OPTION = re.compile(r"(?:\S{0,200}: )?error: unrecognized arguments: (--[\w-]{1,40})")
+_NODE = re.compile(
+    r"\s*(?:\w*Error(?: \[\w+\])?: )?Cannot find (?:module|package) '([^'./][^']{0,200})'"
+)
+_GO = re.compile(rf".{{0,300}}no required module provides package {_NAME}")
+_CARGO = re.compile(r"error(?:\[E\d+\])?: (?:can't find crate for|unresolved import) `(\w{1,100})")
+_RUBY = re.compile(rf".{{0,300}}cannot load such file -- {_NAME} \(LoadError\)")
+# Packages that are called otherwise than the module, fixture or option they bring.
+_PACKAGES: Mapping[str, str] = {
+    "yaml": "PyYAML",
+    "PIL": "Pillow",
+    "cv2": "opencv-python",
+    "sklearn": "scikit-learn",
+    "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "attr": "attrs",
+    "jwt": "PyJWT",
+    "git": "GitPython",
+    "serial": "pyserial",
+    "OpenSSL": "pyOpenSSL",
+    "Crypto": "pycryptodome",
+    "pkg_resources": "setuptools",
+    "psycopg2": "psycopg2-binary",
+}
+_FIXTURES: Mapping[str, str] = {
+    "benchmark": "pytest-benchmark",
+    "mocker": "pytest-mock",
+    "httpx_mock": "pytest-httpx",
+    "httpserver": "pytest-httpserver",
+    "requests_mock": "requests-mock",
+    "freezer": "pytest-freezer",
+    "snapshot": "syrupy",
+    "datadir": "pytest-datadir",
+    "faker": "Faker",
+    "aiohttp_client": "pytest-aiohttp",
+    "django_db": "pytest-django",
+    "qtbot": "pytest-qt",
+    "subtests": "pytest-subtests",
+}
+_OPTIONS: Mapping[str, str] = {
+    "--cov": "pytest-cov",
+    "--cov-report": "pytest-cov",
+    "--cov-config": "pytest-cov",
+    "--numprocesses": "pytest-xdist",
+    "--dist": "pytest-xdist",
+    "--timeout": "pytest-timeout",
+    "--reruns": "pytest-rerunfailures",
+    "--benchmark-disable": "pytest-benchmark",
+    "--benchmark-skip": "pytest-benchmark",
+    "--asyncio-mode": "pytest-asyncio",
+    "--mypy": "pytest-mypy",
+    "--flake8": "pytest-flake8",
+    "--ds": "pytest-django",
+}
+_MANIFESTS = (
+    *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Pipfile"),
+    *("requirements*.txt", "requirements/*.txt", "requirements/*.in", "*requirements.txt"),
+    *("environment.yml", "package.json", "go.mod", "Cargo.toml", "Gemfile"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that is not installed, and the command that installs it."""
+
+    name: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """`load`: a line that says so.  `early`: where it stopped though more was to be run."""
+
+    load: str = ""
+    early: str = ""
+    missing: tuple[Missing, ...] = ()
+
+
+def stop_of(lines: Iterable[str], seen: Seen, load: str = "") -> Stop:
+    """What the lines say; `load` is what a report or an exit code said already."""
+    lines = tuple(lines)
+    found = load or next((line for line in lines if _is_load(line)), "")
+    hits = (hit for line in lines for shape in _EARLY if (hit := shape.match(line)))
+    early = next((hit[1] or hit[0].strip("! ") for hit in hits), "")
+    missing = missing_in(lines, seen)
+    return Stop(found or (missing[0].name if missing else ""), early, missing)
+
+
+def _is_load(line: str) -> bool:
+    return any(shape.match(line) for shape in _LOAD)
+
+
+def missing_in(lines: Iterable[str], seen: Seen) -> tuple[Missing, ...]:
+    """What is not installed, each once; a module of the project itself is not among them."""
+    found: dict[str, Missing] = {}
+    for line in lines:
+        one = _missing(line)
+        if one is not None and len(found) < MODULES_MAX and not _own(one.name, seen.worktree):
+            found.setdefault(one.name, one)
+    return tuple(found.values())
+
+
+def _missing(line: str) -> Missing | None:
+    if hit := _PYTHON.match(line):
+        top = hit[1].partition(".")[0]
+        return Missing(top, f"python -m pip install {_PACKAGES.get(top, top)}")
+    if hit := _FIXTURE.match(line):
+        return _plugin(_FIXTURES.get(hit[1]))
+    if hit := _OPTION.match(line):
+        return _plugin(_OPTIONS.get(hit[1]))
+    if hit := _NODE.match(line):
+        parts = hit[1].split("/")
+        name = "/".join(parts[: 2 if hit[1].startswith("@") else 1])
+        return None if name.startswith("node:") else Missing(name, f"npm install {name}")
+    if hit := _GO.match(line):
+        return Missing(hit[1], f"go get {hit[1]}")
+    if hit := _CARGO.match(line):
+        return Missing(hit[1], f"cargo add {hit[1]}")
+    if hit := _RUBY.match(line):
+        return Missing(hit[1], "bundle install")
+    return None
+
+
+def _plugin(package: str | None) -> Missing | None:
+    return Missing(package, f"python -m pip install {package}") if package else None
+
+
+def _own(name: str, worktree: Path) -> bool:
+    """Is this a module of the repository, which no package index holds?"""
+    if worktree == Path() or "/" in name:
+        return False
+    places = (worktree, worktree / "src", worktree / "lib", worktree / "tests")
+    return any((at / name).is_dir() or (at / f"{name}.py").is_file() for at in places)
+
+
+def declared(missing: Sequence[Missing], worktree: Path) -> tuple[str, ...]:
+    """Those that the project names as its dependencies; any other the task may be to make."""
+    if not missing or worktree == Path():
+        return ()
+    files = (file for shape in _MANIFESTS for file in sorted(worktree.glob(shape))[:20])
+    text = "\n".join(_text(file) for file in files)
+    return tuple(one.name for one in missing if _names(text, one))
+
+
+def _names(text: str, one: Missing) -> bool:
+    wanted = {one.name.lower(), one.command.rpartition(" ")[2].lower()}
+    shapes = (re.escape(name).replace("_", "[-_]").replace(r"\-", "[-_]") for name in wanted)
+    return any(re.search(rf"(?<![\w-]){shape}(?![\w-])", text) for shape in shapes)
+
+
+def _text(file: Path) -> str:
+    """A link may lead anywhere, and a large file is no manifest."""
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > TEXT_BYTES_MAX:
+        return ""
+    return file.read_text(encoding="utf-8", errors="replace").lower()

@@ -1,0 +1,60 @@
+"""A tally of tests, and the few ways in which summaries are added up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from yaoki.adapters.checks.readers.command_output import Output
+
+NAMES_MAX = 20_000
+NAMES_CHARS_MAX = 1 << 20
+_AMOUNT = re.compile(r"(\d{1,9}) ([a-z]{1,20})")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Tests by how they ended; `names` are those that passed, all of them or none."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    names: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped
+
+
+# None: this runner printed no summary.
+Count = Callable[[Output], Tally | None]
+
+
+def added(parts: Sequence[Tally], names: Iterable[str] = ()) -> Tally | None:
+    """Several summaries in one output, as of a workspace or a makefile, are one run."""
+    if not parts:
+        return None
+    passed = sum(part.passed for part in parts)
+    held = [*names] or [name for part in parts for name in part.names]
+    failed, skipped = (sum(getattr(part, end) for part in parts) for end in ("failed", "skipped"))
+    return Tally(passed, failed, skipped, whole_names(held, passed))
+
+
+def whole_names(names: Sequence[str], passed: int) -> tuple[str, ...]:
+    """One for each passed test; none where some are missing or they are too many to keep."""
+    whole = len(names) == passed <= NAMES_MAX
+    return tuple(names) if whole and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
+
+
+def matches(output: Output, shape: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    return (hit for line in output.lines if (hit := shape.match(line)))
+
+
+def worded(text: str, names: Mapping[str, str]) -> Tally:
+    """`3 passed, 1 failed`: numbers before the words that a runner has for each end."""
+    sums = {"passed": 0, "failed": 0, "skipped": 0}
+    for number, word in _AMOUNT.findall(text):
+        if word in names:
+            sums[names[word]] += int(number)
+    return Tally(sums["passed"], sums["failed"], sums["skipped"])

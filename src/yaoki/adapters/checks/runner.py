@@ -1,0 +1,107 @@
+"""Runs the commands of one check to their end: polled, leased, stopped when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.adapters.checks.findings import TRY_LATER
+from yaoki.adapters.processes.sandbox import refuse_links
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.environment import allowed
+from yaoki.core.redact import secret_values
+from yaoki.errors import Fault
+from yaoki.ports import Launch, Look, Processes
+
+TRIES_MAX = 1000
+UNENDED = ("running", "gone")
+PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, and where its logs are."""
+
+    folder: Path
+    look: Look
+    stopped: bool = False
+
+    def cut_off(self, timeout: timedelta) -> tuple[str, bool] | None:
+        """Why it never came to its own end, and whether a later try may; None when it did."""
+        look = self.look
+        if self.stopped:
+            return "stopped", True
+        if look.start_error:
+            return look.start_error, look.start_errno in TRY_LATER
+        if look.phase != "exited":
+            return "its process was lost", True
+        if look.ended_by == "deadline":
+            return f"timed out after {timeout.total_seconds():g} s", True
+        if look.ended_by not in {"", "output"}:
+            return f"ended by {look.ended_by}", True
+        return None
+
+
+class Runner:
+    """The processes of one check; their logs stand in `folder`."""
+
+    def __init__(
+        self,
+        processes: Processes,
+        lease: timedelta,
+        folder: Path,
+        environ: Mapping[str, str],
+        stop: Callable[[], bool],
+        handed: Sequence[str] = (),
+    ) -> None:
+        """`handed` are the names and globs of variables that the agents of the run are given."""
+        self._processes, self._stop = processes, stop
+        self.lease, self.folder, self.environ = lease, folder, environ
+        self._handed = tuple(handed)
+
+    def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
+        """What may not be told of our environment, or of these variables of the check's own."""
+        return tuple(v for held in (self.environ, *more) for v in secret_values(held, self._handed))
+
+    def told(self, *more: Mapping[str, str]) -> tuple[str, ...]:
+        """What a check may come to know, so that it is not to stay in what the check leaves."""
+        given = allowed(self.environ, self._handed)
+        return tuple(v for held in (given, *more) for v in secret_values(held, self._handed))
+
+    def fresh(self, suffix: str = "") -> Path:
+        """A folder that is not there yet.  What an earlier try left running is ended first.
+
+        One that stands there with nothing started in it may be the agent's: it is left alone.
+        """
+        name = self.folder.name + suffix
+        for n in range(1, TRIES_MAX):
+            folder = self.folder.with_name(name if n == 1 else f"{name}-{n}")
+            refuse_links(folder)
+            if not folder.exists():
+                return folder
+            if self._processes.look(folder).phase in UNENDED:
+                self._processes.end(folder, "stop")
+        raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
+
+    def run(self, folder: Path, launch: Launch) -> Ran:
+        """Start it and stay until it ended, whoever ends it."""
+        refuse_links(folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._processes.start(folder, launch)
+        try:
+            return self._stay(folder)
+        except BaseException:  # an interrupt, too, must leave no process behind
+            self._processes.end(folder, "stop")
+            raise
+
+    def _stay(self, folder: Path) -> Ran:
+        pause, clock = PAUSE_MIN, SystemClock()
+        while (look := self._processes.look(folder)).phase == "running":
+            if self._stop():
+                return Ran(folder, self._processes.end(folder, "stop"), stopped=True)
+            self._processes.renew(folder)
+            clock.sleep(pause)
+            pause = min(pause * 1.5, PAUSE_MAX)
+        return Ran(folder, look)

@@ -1,0 +1,1 @@
+"""Git as values and functions: the only package that starts git."""

@@ -1,0 +1,101 @@
+"""Is this a repository yaoki can work on, and from which branch?"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git, Site, environment, failure, invoke
+from yaoki.errors import GitMissing, RepositoryUnfit
+
+OLDEST = (2, 38)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The user's checkout, its own git folder, and the one all its worktrees share."""
+
+    top: Path
+    common_dir: Path
+    git_dir: Path
+
+
+def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Repository:
+    """The repository around `path`; refused with a reason when it cannot serve."""
+    env = environment(environ)
+    if not path.is_dir():
+        hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
+        raise RepositoryUnfit(f"there is no folder {path}", hint=hint)
+    check_version(invoke(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
+    repository = _discover(path, env)
+    if not _has_commits(path, env):
+        raise RepositoryUnfit(
+            f"{repository.top} has no commits",
+            hint='git commit --allow-empty -m "Begin", then again',
+        )
+    return repository
+
+
+def _has_commits(path: Path, env: Mapping[str, str]) -> bool:
+    """Nothing that looks at all worktrees is asked: git fails on one that is just being added."""
+    if invoke(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd=path, env=env).code == 0:
+        return True
+    args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
+    done = invoke(args, cwd=path, env=env)
+    if done.code != 0:
+        raise failure(args, done)
+    return bool(done.out.strip())
+
+
+def check_version(said: str) -> None:
+    """Refuse a git that cannot merge without a checkout."""
+    found = re.search(r"(\d+)\.(\d+)", said)
+    if not found or (int(found[1]), int(found[2])) < OLDEST:
+        raise GitMissing(
+            f"git 2.38 or newer is needed; this is {said.strip() or 'something else'}",
+            hint="install a newer git",
+        )
+
+
+def _discover(path: Path, env: Mapping[str, str]) -> Repository:
+    asked = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
+    args = ["rev-parse", "--path-format=absolute", *asked]
+    done = invoke(args, cwd=path, env=env)
+    said = done.err.decode("utf-8", "replace")
+    if "not a git repository" in said:
+        raise RepositoryUnfit(f"{path} is not in a git repository", hint="git init, or --repo")
+    if "must be run in a work tree" in said:
+        clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
+        hint = f"use a clone that is not bare: {clone}"
+        raise RepositoryUnfit(f"{path} has no working files", hint=hint)
+    if "dubious ownership" in said:
+        hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
+        raise RepositoryUnfit(f"git does not trust the owner of {path}", hint=hint)
+    if done.code != 0:
+        raise failure(args, done)
+    top, common, own = done.out.decode("utf-8", "surrogateescape").splitlines()
+    return Repository(Path(top), Path(common).resolve(), Path(own))
+
+
+def resolve_base(repository: Repository, name: str) -> tuple[str, str]:
+    """The branch a run starts from and its commit; an empty name means the current branch."""
+    git = Git(repository.common_dir)
+    branch = name.removeprefix("refs/heads/") or _current(git, repository)
+    found = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
+    if found.code != 0:
+        raise RepositoryUnfit(f"there is no branch {branch!r}", hint="git branch --list")
+    return branch, found.out.decode("ascii").strip()
+
+
+def _current(git: Git, repository: Repository) -> str:
+    at = Site(repository.git_dir)
+    done = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
+    if done.code != 0:
+        raise RepositoryUnfit(
+            "the checkout is on no branch, so the run has none to start from",
+            hint="say `base: <branch>` in the plan, or --base <branch>",
+        )
+    return done.out.decode("utf-8").strip()

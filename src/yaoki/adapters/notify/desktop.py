@@ -1,0 +1,64 @@
+"""The desktop channel: notify-send, or osascript on macOS.
+
+Agents wrote part of the words, so nothing in them may be read as an option, as a script, as
+markup or as an escape.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from yaoki.adapters.notify.message import sendable
+from yaoki.adapters.notify.programs import Program
+from yaoki.core.environment import BASIC, allowed
+from yaoki.ports import Notice
+
+SESSION = ("DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*")
+SCRIPT = b"""\
+on run argv
+    display notification (item 2 of argv) with title (item 1 of argv)
+end run
+"""
+HINTS = {
+    "notify-send": "install notify-send (Debian: apt install libnotify-bin) and have a desktop "
+    "session, or set notify.desktop = false",
+    "osascript": "allow notifications for Script Editor, or set notify.desktop = false",
+}
+
+
+class DesktopChannel:
+    """A bubble on the screen of whoever runs yaoki."""
+
+    def __init__(
+        self,
+        top: Path,
+        timeout: timedelta,
+        environ: Mapping[str, str],
+        platform: str = sys.platform,
+    ) -> None:
+        self._top, self._timeout = top, timeout
+        self._environ, self._platform = environ, platform
+
+    def send(self, notice: Notice) -> None:
+        told = sendable(notice, self._environ)
+        argv, given = _on_macos(told) if self._platform == "darwin" else _on_linux(told)
+        env, hint = allowed(self._environ, (*BASIC, *SESSION)), HINTS[argv[0]]
+        program = Program(argv[0], argv, self._top, env, self._timeout)
+        done = program.ended(given, hint=hint)
+        if done.code != 0:
+            raise program.refused(done, self._environ, hint=hint)
+
+
+def _on_linux(notice: Notice) -> tuple[tuple[str, ...], bytes]:
+    """The body is read as markup, and by notify-send itself for backslashes."""
+    body = html.escape(notice.body, quote=False).replace("\\", "\\\\")
+    return ("notify-send", "--app-name=yaoki", "--", notice.subject, body), b""
+
+
+def _on_macos(notice: Notice) -> tuple[tuple[str, ...], bytes]:
+    """The script is constant and comes by input; behind `-` everything is an argument."""
+    return ("osascript", "-", notice.subject, notice.body), SCRIPT

@@ -1,0 +1,121 @@
+"""The webhook channel: one signed POST, no redirects, bounded in time.
+
+The signature covers the time and the body, so a receiver can refuse what is forged and what is old.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ssl
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.request import (
+    BaseHandler,
+    HTTPRedirectHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
+
+from yaoki.adapters.notify.http_status import answered
+from yaoki.adapters.notify.message import encoded, sendable
+from yaoki.adapters.notify.time_limit import within
+from yaoki.core.display import one_line, plain
+from yaoki.core.redact import mask
+from yaoki.core.settings.addresses import loopback, secrets_of, web_defect, web_shown
+from yaoki.core.settings.settings import Notify
+from yaoki.errors import NoticeFailed
+from yaoki.ports import Clock, Notice
+
+SECRET_CHARS_MIN = 16
+HINT = "look at notify.webhook and its receiver, then: yaoki notify test"
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """`sha256=…` over `timestamp.body`, as in the guide's receiver."""
+    key = secret.encode("utf-8", "surrogateescape")
+    return "sha256=" + hmac.new(key, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """Whoever answers with another address does not get our words sent there."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class WebhookChannel:
+    """Delivered means an answer from 200 to 299."""
+
+    def __init__(
+        self, settings: Notify, timeout: timedelta, environ: Mapping[str, str], clock: Clock
+    ) -> None:
+        self._address, self._variable = settings.webhook, settings.webhook_secret_env
+        self._http = settings.webhook_http
+        self._timeout, self._environ, self._clock = timeout, environ, clock
+
+    def send(self, notice: Notice) -> None:
+        if reason := web_defect(self._address, http=self._http):
+            raise NoticeFailed(f"notify.webhook: {reason}", permanent=True, hint=HINT)
+        now, secret = self._clock.now(), self._secret()
+        request = self._request(sendable(notice, self._environ), secret, now)
+        try:
+            within(self._timeout, lambda: self._post(request))
+        except HTTPError as said:
+            with said:
+                raise answered(self._shown, said, now) from None
+        except TimeoutError:
+            words = f"{self._shown} did not answer within {self._timeout.total_seconds():g} s"
+            raise NoticeFailed(words, hint=HINT) from None
+        except (OSError, HTTPException) as fault:
+            # Not chained: its words may hold the address.
+            raise self._unreached(fault, secret) from None
+
+    @property
+    def _shown(self) -> str:
+        return web_shown(self._address)
+
+    def _secret(self) -> str:
+        secret = self._environ.get(self._variable, "")
+        if len(secret) >= SECRET_CHARS_MIN:
+            return secret
+        state = f"is shorter than {SECRET_CHARS_MIN} characters" if secret else "is not set"
+        raise NoticeFailed(
+            f"the variable {self._variable}, the secret of notify.webhook, {state}",
+            permanent=True,
+            hint=f'export {self._variable}="$(openssl rand -hex 32)", the same at the receiver',
+        )
+
+    def _request(self, notice: Notice, secret: str, now: datetime) -> Request:
+        body, timestamp = encoded(notice), str(int(now.timestamp()))
+        headers = {
+            "Content-Type": "application/json; charset=utf-8",
+            "User-Agent": "yaoki",
+            "X-Yaoki-Notice": str(notice.id),
+            "X-Yaoki-Timestamp": timestamp,
+            "X-Yaoki-Signature": signature(secret, timestamp, body),
+        }
+        return Request(self._address, data=body, headers=headers, method="POST")
+
+    def _post(self, request: Request) -> None:
+        """The status is the answer; the body is not read."""
+        self._opener().open(request, timeout=self._timeout.total_seconds()).close()
+
+    def _opener(self) -> OpenerDirector:
+        """What stays on this machine is never handed to a proxy."""
+        direct: tuple[BaseHandler, ...] = (ProxyHandler({}),) if loopback(self._address) else ()
+        return build_opener(NoRedirects, *direct)
+
+    def _unreached(self, fault: Exception, secret: str) -> NoticeFailed:
+        reason = fault.reason if isinstance(fault, URLError) else fault
+        if isinstance(reason, TimeoutError):
+            words = f"did not answer within {self._timeout.total_seconds():g} s"
+        else:
+            hidden = (secret, *secrets_of((self._address,)))
+            words = "cannot be reached: " + mask(one_line(plain(str(reason)), 200), hidden)
+        untrusted = isinstance(reason, ssl.SSLCertVerificationError)
+        return NoticeFailed(f"{self._shown} {words}", permanent=untrusted, hint=HINT)

@@ -1,0 +1,1 @@
+"""Processes: agents under their shim, short commands, helpers, and the sandbox around them."""

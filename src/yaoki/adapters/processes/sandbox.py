@@ -1,0 +1,332 @@
+"""bubblewrap around a command: it writes where it works and nowhere else.
+
+All of the machine can be read, but what stands in the folders that everybody shares: sockets and
+other people's temporary files are out of sight, and so are the processes outside.  Nobody inside
+has a capability, root neither: with one the walls could be mounted away.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+
+from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.processes.package_caches import private_caches
+from yaoki.errors import Fault
+from yaoki.ports import LENT, Launch, Look, Processes, outbox
+
+PROGRAM = "bwrap"
+UNAVAILABLE = "SANDBOX_UNAVAILABLE"
+LINKED = "FOLDER_LINKED"
+PROBE = timedelta(seconds=20)
+ASKED_BYTES_MAX = 1 << 30
+# Empty inside, but for what is named: a socket found here would lead out of the sandbox.
+SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
+# How names of hosts are resolved, and where some systems keep their programs.
+KEPT = tuple(
+    Path("/run") / name
+    for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
+)
+TEMPORARY = "/tmp"
+IN_MEMORY = Path(TEMPORARY) / "caches"
+# The files that a command may read of its own folder, which is hidden with all others.
+GIVEN = ("prompt.md", "request.json", "scenario.json")
+WALLS = (
+    *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--cap-drop", "ALL"),
+)
+# The firmest first; a bubblewrap that is old or setuid, or a container, may refuse some.
+FIRMER = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
+# The machine's own switches below /proc: root writes them without any capability.
+SWITCHES = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
+# Every socket with a path, of this network.
+SOCKETS, SOCKETS_MAX = Path("/proc/net/unix"), 500
+OPENED = b"SWITCH-OPENED"
+# Opened and not written: they belong to the whole machine.
+PROBED = f"""\
+cat /proc/self/status
+for each in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
+    if [ -e "$each" ] && (: >> "$each") 2> /dev/null; then echo {OPENED.decode()}; fi
+done
+"""
+# What a process inside must say of itself: nothing may be done, and nothing more be gained.
+POWERLESS = tuple(
+    re.compile(rb"^%b:\s+%b$" % words, re.MULTILINE)
+    for words in ((b"CapEff", b"0+"), (b"CapPrm", b"0+"), (b"NoNewPrivs", b"1"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside(Launch):
+    """A command that is walled in already; its type says so, for its words could be anybody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What a command may do besides working in its worktree.
+
+    `worktrees` holds one folder for each task.  `shown` are read whatever is hidden around them,
+    and stay as they are whatever is writable around them: the repository and its git folder.
+    `hidden` are empty inside, but for what the command itself works with: the store, keys, proof
+    rooms and the worktrees of others.  Sockets that stand in a folder are closed: whoever answers
+    there is outside.  Those below `reached` and in writable folders are not.
+    """
+
+    worktrees: Path
+    shown: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    network: bool = True
+    program: str = ""
+    hidden: tuple[Path, ...] = ()
+    reached: tuple[Path, ...] = ()
+
+    def check(self) -> None:
+        """`Fault` unless it can be made and holds; asked before any agent is called."""
+        _walls.cache_clear()
+        _walls(self._found(), self._net())
+
+    def around(
+        self,
+        launch: Launch,
+        folder: Path,
+        own: Iterable[Path] = (),
+        laid: Mapping[Path, Path] | None = None,
+    ) -> Launch:
+        """The same command inside; one that is inside already stays as it is.
+
+        `own` are folders that the command writes besides its worktree.  Where `laid` says so, it
+        sees something else, and can only read it; what a folder of its own is laid over, it writes.
+        """
+        if isinstance(launch, Inside):
+            return launch
+        refuse_links(folder)
+        found = self._found()
+        also = map(Path, launch.writable)
+        caches = self._caches(launch)
+        named = private_caches(caches, launch.env, self.writable)
+        held = [self._worktree(Path(launch.cwd)), outbox(folder), *own, *also, *self.writable]
+        held += [caches] if caches != IN_MEMORY else []
+        walls = _walls(found, self._net())
+        told = _present([folder / name for name in GIVEN])
+        seen, written, hidden = [*self._seen(launch), *told], _present(held), _present(self.hidden)
+        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
+        # Where nothing is seen there is nothing to be closed.
+        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
+        binds = _binds(seen, written, [*hidden, *closed])
+        # With its shim: nobody else would know what to wait for.
+        inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
+        argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
+        same = {field.name: getattr(launch, field.name) for field in fields(launch)}
+        env = {**named, **launch.env, "TMPDIR": TEMPORARY}
+        return Inside(**{**same, "argv": argv, "env": env})
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        seen: Sequence[Path],
+        timeout: timedelta,
+    ) -> Completed:
+        """Run a short command inside that writes nothing and reaches nobody."""
+        found = self._found()
+        walls = _walls(found, ("--unshare-net",))
+        binds = _binds(_present(seen), (), _present(self.hidden))
+        inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
+        whole = (found, *_root(), *binds, *walls, *inside)
+        return run(whole, cwd=Path("/"), env=env, timeout=timeout, output_bytes_max=ASKED_BYTES_MAX)
+
+    def _found(self) -> str:
+        if found := shutil.which(self.program or PROGRAM):
+            return found
+        raise _unavailable(f"{self.program or PROGRAM} is not installed")
+
+    def _net(self) -> tuple[str, ...]:
+        return () if self.network else ("--unshare-net",)
+
+    def _worktree(self, cwd: Path) -> Path:
+        """A check may work in a folder of its worktree; the whole of it is meant."""
+        name = self._task(cwd)
+        return self.worktrees / name if name else cwd
+
+    def _task(self, cwd: Path) -> str:
+        if not cwd.is_relative_to(self.worktrees) or cwd == self.worktrees:
+            return ""
+        return cwd.relative_to(self.worktrees).parts[0]
+
+    def _caches(self, launch: Launch) -> Path:
+        """Of packages: the task's own; what prepares a proof shares its with nobody."""
+        name = self._task(Path(launch.cwd))
+        if not name:
+            return IN_MEMORY
+        made = self.worktrees / LENT / name / "caches"
+        made.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return made
+
+    def _seen(self, launch: Launch) -> list[Path]:
+        """What must be read: the repository, the home, the programs on the PATH."""
+        named = [launch.env.get("HOME", ""), *launch.env.get("PATH", "").split(os.pathsep)]
+        programs = [word for word in launch.argv[:1] if word.startswith("/")]
+        below = [Path(name) for name in (*named, *programs) if name.startswith("/")]
+        return [*_present(self.shown), *(p for p in _present([*KEPT, *below]) if _is_hidden(p))]
+
+
+class GuardedProcesses:
+    """Process trees that are started under a condition; everything else is handed on."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        self._processes.start(folder, launch)
+
+    def look(self, folder: Path) -> Look:
+        return self._processes.look(folder)
+
+    def renew(self, folder: Path) -> None:
+        self._processes.renew(folder)
+
+    def end(self, folder: Path, why: str) -> Look:
+        return self._processes.end(folder, why)
+
+
+class SandboxedProcesses(GuardedProcesses):
+    """The commands of a task inside: set-up, agents and checks, which run what an agent wrote.
+
+    `walled` says of which folders that holds.
+    """
+
+    def __init__(
+        self, processes: Processes, sandbox: Sandbox, walled: Callable[[Path], bool]
+    ) -> None:
+        super().__init__(processes)
+        self._sandbox, self._walled = sandbox, walled
+
+    def start(self, folder: Path, launch: Launch) -> None:
+        refuse_links(folder)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        inside = self._sandbox.around(launch, folder) if self._walled(folder) else launch
+        super().start(folder, inside)
+
+
+def refuse_links(folder: Path) -> None:
+    """`Fault` if a link leads to the folder of a command: whoever put it there chose its target.
+
+    An agent writes in the folder of its attempt, and those of the checks stand in one below it.
+    """
+    for place in (folder, folder.parent):
+        if place.is_symlink():
+            raise Fault(
+                f"{place} is a link, and yaoki made none there",
+                transient=False,
+                code=LINKED,
+                hint=f"see who put it there: ls -l {place}",
+            )
+
+
+def _unavailable(why: str) -> Fault:
+    return Fault(
+        f"the settings ask for a sandbox, and there is none: {why}",
+        transient=False,
+        code=UNAVAILABLE,
+        hint='install bubblewrap, or set sandbox.mode = "off"',
+    )
+
+
+@lru_cache(maxsize=8)
+def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
+    """The firmest walls to be had here, each tried from inside; `Fault` if none of them holds."""
+    weakness = ""
+    for more in FIRMER:
+        walls = (*WALLS, *more, *net)
+        if not (weakness := _weakness(program, walls)):
+            return walls
+    raise _unavailable(weakness)
+
+
+def _weakness(program: str, walls: tuple[str, ...]) -> str:
+    argv = (program, *_root(), *walls, "--", "sh", "-c", PROBED)
+    env = {"PATH": os.environ.get("PATH", os.defpath)}
+    done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
+    if done.code != 0:
+        said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
+        return f"{PROGRAM} cannot make one here: {said[-1][:300]}"
+    if not all(fact.search(done.out) for fact in POWERLESS):
+        return f"{PROGRAM} leaves capabilities to those inside"
+    if OPENED in done.out:
+        return f"{PROGRAM} lets those inside write the machine's own switches in /proc/sys"
+    return ""
+
+
+def _root() -> Iterator[str]:
+    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    for switch in SWITCHES:
+        if switch.exists():
+            yield from ("--ro-bind", str(switch), str(switch))
+    for place in SHARED:
+        if place.is_dir() and not place.is_symlink():
+            yield from ("--tmpfs", str(place))
+
+
+def _binds(seen: Sequence[Path], written: Sequence[Path], hidden: Sequence[Path]) -> Iterator[str]:
+    """The deeper ones last, so that each stands on top of what is around it."""
+    options: Mapping[Path, str] = {
+        **dict.fromkeys(hidden, "--tmpfs"),
+        **dict.fromkeys(seen, "--ro-bind"),
+        **dict.fromkeys(written, "--bind"),
+    }
+    empty = []
+    for place in sorted(options, key=lambda held: len(held.parts)):
+        if options[place] != "--tmpfs":
+            yield from (options[place], str(place), str(place))
+        elif place.is_dir():
+            yield from ("--tmpfs", str(place))
+            empty.append(str(place))
+        else:
+            yield from ("--ro-bind", os.devnull, str(place))
+    # Files written there would vanish, so nobody can write any.
+    yield from (word for place in empty for word in ("--remount-ro", place))
+
+
+def _sockets() -> list[Path]:
+    """Where programs listen on this machine.  A folder that can only be read holds nobody off: a
+    container's engine or a keeper of keys would do outside what it is asked inside.
+    """
+    try:
+        rows = SOCKETS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    named = (row.split(maxsplit=7)[7:] for row in rows)
+    found = dict.fromkeys(word for words in named for word in words if word.startswith("/"))
+    # To whom it is closed outside, it is closed inside as well.
+    return [Path(word).resolve() for word in found if os.access(word, os.W_OK)][:SOCKETS_MAX]
+
+
+def _laid(laid: Mapping[Path, Path], written: Sequence[Path]) -> Iterator[str]:
+    """On top of all binds; who stands below another goes later."""
+    for place in sorted(laid, key=lambda held: len(held.parts)):
+        option = "--bind" if laid[place] in written else "--ro-bind"
+        if place.exists():
+            yield from (option, str(laid[place]), str(place))
+
+
+def _present(places: Iterable[Path]) -> list[Path]:
+    """Without links on the way: a mount would otherwise stand beside what is meant.
+
+    What is closed to us is as good as not there: a PATH may name folders of another user.
+    """
+    return [place.resolve() for place in places if os.access(place, os.F_OK)]
+
+
+def _is_hidden(place: Path) -> bool:
+    return _is_below(place, SHARED)
+
+
+def _is_below(place: Path, tops: Iterable[Path]) -> bool:
+    return any(place.is_relative_to(top) for top in tops)

@@ -1,0 +1,29 @@
+"""The script itself: little, because a script is compiled at each start and a module only once."""
+
+import sys
+
+PACKAGES = ("yaoki", "yaoki.adapters", "yaoki.adapters.processes")
+
+
+def stand_in_for_packages() -> None:
+    """Import `yaoki.adapters.processes.shim` alone: running the real packages above it would take
+    longer than all of the shim.
+    """
+    path = __file__[: -len("/adapters/processes/shim/__main__.py")]
+    for name in PACKAGES:
+        package = type(sys)(name)
+        package.__path__ = [path + name[len("yaoki") :].replace(".", "/")]
+        sys.modules[name] = package
+
+
+if __name__ == "__main__":
+    stand_in_for_packages()
+    if len(sys.argv) > 1:
+        from yaoki.adapters.processes.shim.main import leave, main
+
+        main(sys.argv[1])
+        leave()
+    else:
+        from yaoki.adapters.processes.shim.fork_server import serve
+
+        serve()

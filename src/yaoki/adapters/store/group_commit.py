@@ -1,0 +1,84 @@
+"""Threads hand in their transactions; whoever gets the turn commits all that wait.
+
+Whoever comes while a commit is on its way to the disk shares the next one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from yaoki.adapters.store.database import Link, Result
+
+BATCH_MAX = 512
+
+
+@dataclass(slots=True)
+class Request(Generic[Result]):
+    """One transaction that somebody waits for."""
+
+    work: Callable[[Link], Result]
+    wanted: Collection[str] = ()
+    result: Result | None = None
+    error: BaseException | None = None
+    done: bool = False
+
+
+def wanted_by(batch: Sequence[Request[Any]]) -> set[str]:
+    return {task_id for request in batch for task_id in request.wanted}
+
+
+class Batches:
+    """`commit` gives every request of a batch its result or its error."""
+
+    def __init__(self, commit: Callable[[list[Request[Any]]], None]) -> None:
+        self._commit = commit
+        self._turn = threading.Condition()
+        self._waiting: list[Request[Any]] = []
+        self._committing = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def write(self, work: Callable[[Link], Result], wanted: Collection[str]) -> Result:
+        """An exception inside `work` undoes just that work and is raised here."""
+        request: Request[Result] = Request(work, wanted)
+        with self._turn:
+            self._waiting.append(request)
+        while not request.done:
+            self._take_turn(request)
+        if request.error is not None:
+            raise request.error
+        return request.result  # type: ignore[return-value]  # set whenever error is not
+
+    def _take_turn(self, request: Request[Any]) -> None:
+        """Wait until another thread has committed this request, or commit all that wait."""
+        with self._turn:
+            self._turn.wait_for(lambda: request.done or not self._committing)
+            if request.done:
+                return
+            self._committing = True
+            batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+        try:
+            self._commit(batch)
+        except BaseException as error:  # noqa: BLE001 - raised again by every caller
+            # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
+            for served in batch:
+                served.error = error
+        finally:
+            with self._turn:
+                self._committing = False
+                for served in batch:
+                    served.done = True
+                self._turn.notify_all()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """No commit is under way, and none begins."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._committing)
+            yield

@@ -1,0 +1,46 @@
+"""One line of the journal file: a JSON object that ends with a checksum of itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any
+from zlib import crc32
+
+from yaoki.adapters.store.tables.rows import dumps
+
+COLUMNS = ("seq", "at_ms", "run_id", "task_id", "subtask", "attempt", "event", "data")
+# A line that could not be applied in a replay is kept under this name.
+UNAPPLIED = "LINE_NOT_REPLAYED"
+_SUM = ',"sum":"'
+_END = len(_SUM) + 8 + len('"}')
+
+
+def encoded(rows: Iterable[Iterable[Any]]) -> bytes:
+    """Rows of the journal, in the order of `COLUMNS`; their data is JSON already."""
+    return b"".join(_line(*row) for row in rows)
+
+
+def _line(
+    seq: int, at_ms: int, run: str, task: str, sub: str, attempt: int, event: str, data: str
+) -> bytes:
+    # A line feed can only stand in text that was no JSON of ours; it must not break the line.
+    held = data if "\n" not in data else quoted(data)
+    body = (
+        f'{{"seq":{seq},"at_ms":{at_ms},"run_id":{quoted(run)},"task_id":{quoted(task)},'
+        f'"subtask":{quoted(sub)},"attempt":{attempt},"event":{quoted(event)},"data":{held}'
+    ).encode(errors="surrogatepass")
+    return b'%b%b%08x"}\n' % (body, _SUM.encode(), crc32(body))
+
+
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """The columns of a line; nothing for one that is torn or damaged."""
+    body, end = line[:-_END], line[-_END:]
+    if end != b'%b%08x"}' % (_SUM.encode(), crc32(body)):
+        return None
+    try:
+        found = json.loads(body + b"}")
+        return {**{name: found[name] for name in COLUMNS}, "data": dumps(found["data"])}
+    except (ValueError, KeyError):
+        return None

@@ -1,0 +1,110 @@
+"""Numbered, forward-only migrations: an old store is backed up first, a newer one refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+from yaoki.adapters.store.database import Link, Result
+from yaoki.adapters.store.sqlite.database import SqliteDatabase
+from yaoki.adapters.store.tables.store_marks import ADD
+from yaoki.errors import StoreBroken, StoreNewer
+
+VERSION_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
+"""
+
+
+def migrations() -> list[tuple[int, str]]:
+    """All of them in order, as (number, SQL)."""
+    folder = resources.files("yaoki.adapters.store") / "schema"
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [(int(name.split("_")[0]), (folder / name).read_text()) for name in names]
+
+
+def newest() -> int:
+    return migrations()[-1][0]
+
+
+class Migrated(Protocol):
+    """What a database says of itself to be migrated."""
+
+    tables: str
+    own_schema: Sequence[str]
+
+    @property
+    def where(self) -> str: ...
+
+    def write(self, work: Callable[[Link], Result]) -> Result: ...
+    def schema(self, sql: str) -> str:
+        """A migration in the words of this database."""
+
+
+def migrate(
+    database: Migrated,
+    backups: Path | None = None,
+    known: Sequence[tuple[int, str]] | None = None,
+    mark: str = "",
+) -> int:
+    """Bring the store to the newest version; returns the version it had before.
+
+    Whoever makes it leaves their `mark` in it, in the same transaction.
+    """
+    known = known or migrations()
+    last = known[-1][0]
+    before = database.write(lambda link: version_of(link, database))
+    steps = [(number, sql) for number, sql in known if number > before]
+    if before > last:
+        raise StoreNewer(
+            f"the store has version {before}, this yaoki knows {last}",
+            hint="update yaoki: a newer one has used this repository",
+        )
+    if not steps:
+        return before
+    if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
+        backups.mkdir(parents=True, exist_ok=True)
+        database.backup(backups / f"before-v{last}.db")
+    database.write(lambda link: _apply(link, database, steps, mark))
+    return before
+
+
+def version_of(link: Link, database: Migrated) -> int:
+    """0 when there is no store yet; a database that holds only other tables is somebody else's."""
+    names = {row["name"] for row in link.rows(database.tables)}
+    if not names:
+        return 0
+    if "schema_version" not in names:
+        raise StoreBroken(
+            f"{database.where} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
+            hint="name another one under [store] url in yaoki.toml",
+        )
+    row = link.row("SELECT max(version) AS version FROM schema_version")
+    return int(row["version"] or 0) if row else 0
+
+
+def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]], mark: str) -> None:
+    """All steps in one transaction: a crash leaves the old version whole.
+
+    Another process may have migrated while this one waited for its turn.
+    """
+    link.hold("migrate")
+    done = version_of(link, database)
+    link.run(VERSION_TABLE)
+    for number, sql in steps:
+        if number <= done:
+            continue
+        for statement in statements(database.schema(sql)):
+            link.run(statement)
+        link.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
+    for statement in database.own_schema:
+        link.run(statement)
+    if mark and not done:
+        link.run(ADD, {"mark": mark})
+
+
+def statements(sql: str) -> list[str]:
+    """One at a time: `executescript` would commit the transaction it is called in."""
+    bare = "\n".join(line for line in sql.splitlines() if not line.strip().startswith("--"))
+    return [part.strip() for part in bare.split(";") if part.strip()]

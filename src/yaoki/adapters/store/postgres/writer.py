@@ -1,0 +1,145 @@
+"""One connection that writes, and the row that counts its commits.
+
+The row is changed in every transaction of the connection.  So a commit whose answer was lost can be
+looked up, and the sum of all rows changes with every commit of anybody.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+
+import psycopg
+
+from yaoki.adapters.store.database import Link
+from yaoki.adapters.store.postgres.link import Connection, WriteLink
+from yaoki.errors import StoreError
+
+NOW_MS = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+SHARDS = 64
+# Locks of this kind say from which line of the journal on their transaction writes.
+KIND = 0x59414F
+_SEQ_BITS = 40
+LAST_SEQ = """
+SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END AS n FROM journal_seq_seq
+"""
+# How many transactions are at work that may still write a line with a number up to this one.
+AT_WORK = f"""
+SELECT count(*) AS n FROM pg_locks
+WHERE locktype = 'advisory' AND objsubid = 1
+  AND CAST(classid AS bigint) >> {_SEQ_BITS - 32} = {KIND}
+  AND (CAST(classid AS bigint) << 32 | CAST(objid AS bigint)) & {(1 << _SEQ_BITS) - 1} < :target
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+TABLE: Sequence[str] = (
+    """
+CREATE TABLE IF NOT EXISTS connections (
+    id TEXT COLLATE "C" PRIMARY KEY, commits BIGINT NOT NULL, at_ms BIGINT NOT NULL
+) WITH (fillfactor = 40)
+""",
+    # Rows here change all the time and few are live: what is dead must not pile up.
+    "ALTER TABLE tasks SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02)",
+)
+COMMITS = "SELECT CAST(coalesce(sum(commits), 0) AS bigint) AS n FROM connections"
+_COUNT = f"""
+INSERT INTO connections (id, commits, at_ms) VALUES ('%s', %d, {NOW_MS})
+ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, at_ms = excluded.at_ms
+"""
+_BEGIN = f"""
+BEGIN ISOLATION LEVEL READ COMMITTED; {_COUNT};
+SELECT {NOW_MS} AS now_ms,
+       pg_advisory_xact_lock_shared({KIND}::bigint << {_SEQ_BITS} | last.n)
+FROM ({LAST_SEQ}) last
+"""
+_END_OTHER = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name = %(name)s AND pid <> pg_backend_pid()
+"""
+_COMMITTED = "SELECT commits FROM connections WHERE id = %(id)s FOR UPDATE"
+# The sum stays the same: what goes is added to the row without a name.
+_FORGET = f"""
+WITH gone AS (
+    DELETE FROM connections
+    WHERE id = ANY(%(ids)s) OR (id <> '' AND at_ms < {NOW_MS} - 86400000) RETURNING commits)
+INSERT INTO connections (id, commits, at_ms)
+SELECT '', coalesce(sum(commits), 0), {NOW_MS} FROM gone
+ON CONFLICT (id) DO UPDATE SET commits = connections.commits + excluded.commits
+"""
+
+
+def application(name: str) -> str:
+    return f"yaoki {name}"
+
+
+def server_ms(link: Link) -> int:
+    row = link.row(f"SELECT {NOW_MS} AS now_ms")
+    assert row is not None, "the server knows no time"
+    return int(row["now_ms"])
+
+
+class Session:
+    """Used by one thread at a time."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.connection = connection
+        self.name = name
+        self.commits = 0
+        self._shard = f"#{int(name, 16) % SHARDS}"
+        # It stands before the first transaction, so that whoever looks that one up has to wait.
+        self._all(_COUNT % (name, 0))
+
+    @staticmethod
+    def new_name() -> str:
+        return secrets.token_hex(16)
+
+    @property
+    def closed(self) -> bool:
+        return self.connection.closed
+
+    def begin(self) -> tuple[WriteLink, int]:
+        """A transaction, and what the server's clock says, in milliseconds."""
+        now_ms = self._all(_BEGIN % (self.name, self.commits + 1))
+        return WriteLink(self.connection, self._shard), now_ms
+
+    def _all(self, statements: str) -> int:
+        """Several statements in one message; nothing in them was given by anybody else."""
+        cursor = self.connection.execute(statements, prepare=False)
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone() if cursor.description else None
+        return int(row["now_ms"]) if row else 0
+
+    def commit(self) -> None:
+        ended = self.connection.execute("COMMIT", prepare=False).statusmessage
+        if ended != "COMMIT":
+            # The server answers so, without an error, when a failure inside was passed over.
+            raise StoreError(
+                f"a transaction ended with {ended}; nothing of it was stored", hint="yaoki doctor"
+            )
+        self.commits += 1
+
+    def roll_back(self) -> None:
+        """A connection that cannot even do that is of no use."""
+        try:
+            self.connection.execute("ROLLBACK", prepare=False)
+        except psycopg.Error:
+            self.close()
+
+    def committed(self, name: str) -> int:
+        """How many commits another connection of ours has; waits until none is on its way.
+
+        It may live on at the server, in a transaction that we no longer reach.
+        """
+        self.connection.execute(_END_OTHER, {"name": application(name)}, prepare=False)
+        row = self.connection.execute(_COMMITTED, {"id": name}, prepare=False).fetchone()
+        return int(row["commits"]) if row else 0
+
+    def forget(self, names: list[str]) -> None:
+        """The rows of connections that are no more."""
+        self.connection.execute("SET synchronous_commit = off", prepare=False)
+        self.connection.execute(_FORGET, {"ids": names}, prepare=False)
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self.connection.close()

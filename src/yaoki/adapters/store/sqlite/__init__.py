@@ -1,0 +1,1 @@
+"""The store in one SQLite file, with its backups, examination and repair."""

@@ -1,0 +1,1 @@
+"""The tables of the store: what is read and written, each in one transaction."""

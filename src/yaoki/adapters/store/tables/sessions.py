@@ -1,0 +1,90 @@
+"""Lines of sessions that a person drives: kept by session, read back whole, let go when old."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from yaoki.adapters.store.database import Database, Link
+from yaoki.adapters.store.tables.rows import Fields, dumps, instant, ms
+
+# A session that was quiet for so long is over, whatever it last said.
+KEPT = timedelta(days=30)
+LINES_MAX = 1000
+
+OF_SESSION = f"""
+SELECT * FROM session_lines WHERE checkout = :checkout AND session = :session
+ORDER BY seq DESC LIMIT {LINES_MAX}
+"""
+NEWEST = f"""
+SELECT * FROM session_lines WHERE checkout = :checkout AND session <> ''
+ORDER BY seq DESC LIMIT {LINES_MAX}
+"""
+INSERT = """
+INSERT INTO session_lines (at_ms, checkout, session, event, data)
+VALUES (:at_ms, :checkout, :session, :event, :data)
+"""
+FORGET = """
+DELETE FROM session_lines WHERE checkout = :checkout AND session <> '' AND at_ms < :old
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """One thing that happened in a session; the empty session is the checkout itself."""
+
+    seq: int
+    at: datetime
+    session: str
+    event: str
+    data: Mapping[str, Any]
+
+
+Told = tuple[str, Mapping[str, Any]]
+Decide = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[Told]]
+
+
+def session_lines(database: Database, checkout: str, session: str = "") -> list[SessionLine]:
+    """The newest lines of one session, or of the checkout itself, oldest first."""
+    with database.read() as link:
+        return _of(link, checkout, session)
+
+
+def newest_lines(database: Database, checkout: str) -> list[SessionLine]:
+    """The newest lines of all sessions of a checkout, oldest first."""
+    with database.read() as link:
+        return [_line(row) for row in reversed(link.rows(NEWEST, {"checkout": checkout}))]
+
+
+def record_session(
+    database: Database, checkout: str, session: str, now: datetime, decide: Decide
+) -> list[SessionLine]:
+    """Write what `decide` makes of the checkout's lines and the session's, in one transaction.
+
+    Two hooks at once take turns, so no count is lost.  Returns the session's lines as they are
+    then.
+    """
+
+    def work(link: Link) -> list[SessionLine]:
+        link.hold(f"session {checkout} {session}")
+        told = list(decide(_of(link, checkout, ""), _of(link, checkout, session)))
+        place = {"at_ms": ms(now), "checkout": checkout, "session": session}
+        for event, data in told:
+            link.run(INSERT, {**place, "event": event, "data": dumps(dict(data))})
+        link.run(FORGET, {"checkout": checkout, "old": ms(now - KEPT)})
+        return _of(link, checkout, session)
+
+    return database.write(work)
+
+
+def _of(link: Link, checkout: str, session: str) -> list[SessionLine]:
+    rows = link.rows(OF_SESSION, {"checkout": checkout, "session": session})
+    return [_line(row) for row in reversed(rows)]
+
+
+def _line(row: Fields) -> SessionLine:
+    at, data = instant(row["at_ms"]), json.loads(row["data"])
+    return SessionLine(int(row["seq"]), at, row["session"], row["event"], data)

@@ -1,0 +1,1 @@
+"""The machine: files, folders, the clock, ports, and who this process is."""

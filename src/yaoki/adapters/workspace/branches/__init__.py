@@ -1,0 +1,1 @@
+"""Branches that yaoki moves: the run branch, group branches, the merge queue, the base branch."""

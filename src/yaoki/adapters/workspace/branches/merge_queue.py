@@ -1,0 +1,92 @@
+"""The train of a line: candidates built on each other, from the head of its branch on.
+
+Its ref names the last one.  Whoever rides puts a candidate there by compare-and-swap, so no two
+build on the same; whose task is at its proof no longer has fallen out, and all behind it with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+
+from yaoki.adapters.git.refs import Commit, Move, Refs, branch_of, train_of
+from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
+from yaoki.core.model import Run, TaskId
+from yaoki.errors import GitFailed, RemoteAway
+from yaoki.ports import Riders
+
+CARS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The head, the candidates that may still land on it, oldest first, and where the ref is."""
+
+    head: Commit
+    cars: tuple[Commit, ...]
+    tip: str
+
+    def before(self, rider: TaskId) -> Commit:
+        """What this rider builds on; where it rides already it keeps its place."""
+        ahead = tuple(takewhile(lambda car: car.task != rider, self.cars))
+        return ahead[-1] if ahead else self.head
+
+
+class Train:
+    """Reads the train and adds to it."""
+
+    def __init__(self, refs: Refs, branch: RunBranch, warn: Callable[[str], None]) -> None:
+        self._refs, self._branch, self._warn = refs, branch, warn
+
+    def seen(self, run: Run, riders: Riders) -> Seen:
+        """The train as it is at one instant, or nearly: who lands meanwhile is no rider any more,
+        and must not look as if it had fallen out.
+        """
+        head, tip = self._ends(run)
+        for _ in range(RACES_MAX):
+            cars = self._cars(head, tip)
+            # Asked last: whoever added a car did so as a rider.
+            live = _live(cars, riders() if cars else ())
+            before = head
+            if len(live) == len(cars) or before == (head := self._ends(run)[0]):
+                break
+        return Seen(before, live, tip.sha if tip else "")
+
+    def _ends(self, run: Run) -> tuple[Commit, Commit | None]:
+        head, tip = self._refs.commits(branch_of(run), train_of(run))
+        return head or self._branch.head(run), tip
+
+    def _cars(self, head: Commit, tip: Commit | None) -> list[Commit]:
+        """From the head on; none when the train was left by those who came before."""
+        cars: list[Commit] = []
+        car = tip
+        while car and car.sha != head.sha and len(cars) < CARS_MAX:
+            cars.insert(0, car)
+            car = self._refs.commits(car.parents[0])[0] if car.parents else None
+        return cars if car and car.sha == head.sha else []
+
+    def add(self, run: Run, seen: Seen, commit: str) -> bool:
+        """False when somebody else was quicker; who rides there already stays."""
+        if any(car.sha == commit for car in seen.cars):
+            return True
+        return self._tried(lambda: self._refs.move(Move(train_of(run), commit, seen.tip)))
+
+    def begin(self, run: Run, commit: str) -> None:
+        """Whatever stands there: what it names may be gone, so that nobody can move it away."""
+        self._tried(lambda: self._refs.overwrite(Move(train_of(run), commit)))
+
+    def _tried(self, act: Callable[[], bool]) -> bool:
+        """Who cannot add to the train is proven where it stands, and lands if nobody else does."""
+        try:
+            return act()
+        except RemoteAway:
+            raise
+        except GitFailed as failed:
+            self._warn(f"what lands together is proven one by one: {failed.sentence}")
+            return True
+
+
+def _live(cars: Iterable[Commit], riders: Collection[TaskId]) -> tuple[Commit, ...]:
+    """Up to the first that has fallen out."""
+    return tuple(takewhile(lambda car: car.task in riders, cars))

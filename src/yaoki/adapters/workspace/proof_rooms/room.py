@@ -1,0 +1,134 @@
+"""One proof room: a commit, the output of set-up, and private folders for checks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from yaoki.adapters.system.files import write_atomically
+from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
+from yaoki.adapters.workspace.proof_rooms.setup_output import SetupOutput
+from yaoki.adapters.workspace.proof_rooms.source import RoomSource
+from yaoki.adapters.workspace.worktrees.worktree import delete
+from yaoki.errors import WorkspaceError
+from yaoki.ports import RoomPlaces
+
+KEY, CONFIG, OCCUPANT = "key", "config", "occupant"
+PRIVATE = ("home", "temporary", "reports")
+
+
+class GitProofRoom:
+    """The room below `folder`, for as long as this process holds its lock."""
+
+    def __init__(
+        self,
+        folder: Path,
+        source: RoomSource,
+        key: str,
+        furnish: Callable[[Path], None],
+        bring: Callable[[Path], None],
+    ) -> None:
+        """`furnish` fills a private home; `bring` copies files that every worktree gets."""
+        self._folder, self._key, self._furnish, self._bring = folder, key, furnish, bring
+        self._checkout = RoomCheckout(source, folder / "tree" / source.name, folder / "git")
+        self._output = SetupOutput(self.files, folder)
+        self._config = ""
+        self._commit = ""
+        self._opened = False
+
+    @property
+    def files(self) -> Path:
+        return self._checkout.files
+
+    @property
+    def ready(self) -> bool:
+        return (self._folder / KEY).is_file() and self.key == self._key
+
+    @property
+    def key(self) -> str:
+        file = self._folder / KEY
+        return file.read_text(encoding="ascii") if file.is_file() else ""
+
+    def forget(self) -> None:
+        """What was set up here is set up again."""
+        (self._folder / KEY).unlink(missing_ok=True)
+
+    def _open(self) -> None:
+        """Take over what an earlier holder left, if it was set up for the same key; else wipe.
+
+        Not before the first commit is put here: until then a process of a killed worker may live.
+        """
+        if self._opened:
+            return
+        self._opened = True
+        if self.ready:
+            self._checkout.remember()
+            self._output.load()
+            self._config = (self._folder / CONFIG).read_text("utf-8", "surrogateescape")
+        else:
+            self._wipe()
+
+    def _wipe(self) -> None:
+        for entry in self._folder.iterdir() if self._folder.is_dir() else ():
+            if entry.name != OCCUPANT:
+                delete(entry)
+
+    def put(self, commit: str) -> None:
+        """Make the room contain exactly this commit and the output of set-up."""
+        self._open()
+        try:
+            self._put(commit)
+        except (WorkspaceError, OSError):
+            if self.ready and not self._config:
+                # A check may have left what git cannot overwrite; without set-up nothing is lost.
+                delete(self.files)
+                delete(self._folder / "git")
+                self._put(commit)
+            else:
+                raise
+
+    def _put(self, commit: str) -> None:
+        self._output.restore(self._checkout.tracked)
+        self._checkout.put(commit, self._config)
+        self._output.restore(self._checkout.tracked)
+        if not self.ready:
+            self._bring(self.files)
+        self._commit = commit
+
+    def seal(self) -> None:
+        """Record everything beside the commit as output of set-up; the key goes last."""
+        config = self._checkout.config()
+        self._checkout.put(self._commit, config)
+        self._output.record(self._checkout.tracked)
+        self._config = config
+        (self._folder / CONFIG).write_bytes(config.encode("utf-8", "surrogateescape"))
+        write_atomically(self._folder / KEY, self._key.encode("ascii"))
+
+    def changed(self) -> tuple[str, ...]:
+        return self._checkout.changed()
+
+    def refresh(self) -> RoomPlaces:
+        """Empty the private folders, and furnish the home."""
+        for name in PRIVATE:
+            delete(self._folder / name)
+            (self._folder / name).mkdir(mode=0o700)
+        self._furnish(self._folder / "home")
+        return RoomPlaces(*(self._folder / name for name in PRIVATE))
+
+    def occupy(self, folder: Path | None) -> None:
+        file = self._folder / OCCUPANT
+        if folder is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.write_bytes(os.fsencode(folder))
+
+    @property
+    def occupant(self) -> Path | None:
+        file = self._folder / OCCUPANT
+        return Path(os.fsdecode(file.read_bytes())) if file.is_file() else None
+
+    def close(self) -> None:
+        """Leave the room as another holder expects it."""
+        self._output.close()
+        os.utime(self._folder)

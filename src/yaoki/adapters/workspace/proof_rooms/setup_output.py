@@ -1,0 +1,128 @@
+"""The output of set-up in a room: what it is, and how it is restored after a check changed it.
+
+A signature tells a changed file without reading it: whatever writes to a file moves the time of
+its inode, which no ordinary program can set back.  The pristine copy is a copy of its own, not a
+link, because a check may write into a file in place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from yaoki.adapters.system.files import write_atomically
+from yaoki.adapters.system.folders import walk_folders
+from yaoki.adapters.workspace.worktrees.worktree import delete
+
+MANIFEST, PRISTINE = "manifest.json", "pristine"
+Signature = tuple[int, int, int, int, int]
+
+
+class SetupOutput:
+    """Everything in `files` beside the commit, with a pristine copy below `folder`."""
+
+    def __init__(self, files: Path, folder: Path) -> None:
+        self._files, self._folder = files, folder
+        self._manifest: dict[str, Signature] = {}
+        self._stored = True
+
+    def load(self) -> None:
+        """Read what a process before this one recorded."""
+        file = self._folder / MANIFEST
+        held: Mapping[str, list[int]] = json.loads(file.read_bytes()) if file.is_file() else {}
+        self._manifest = {path: _signature_of(value) for path, value in held.items()}
+
+    def record(self, tracked: Collection[str]) -> None:
+        """Take a pristine copy of everything that is not tracked."""
+        delete(self._folder / PRISTINE)
+        found = [path for path in _walk(self._files) if path not in tracked]
+        self._manifest = {}
+        for path in found:
+            if _signature(self._files / path) is not None and not self._only_a_way(path, tracked):
+                self._copy(self._files / path, self._folder / PRISTINE / path)
+                self._note(path)
+        self.store()
+
+    def restore(self, tracked: Collection[str]) -> None:
+        """Remove what nobody put there, and put back what differs."""
+        folders = {str(parent) for path in tracked for parent in Path(path).parents}
+        for path in sorted(_walk(self._files), key=len, reverse=True):
+            if path not in tracked and path not in self._manifest and path not in folders:
+                delete(self._files / path)
+        for path in sorted(self._manifest, key=len):
+            if path not in tracked and _signature(self._files / path) != self._manifest[path]:
+                self._put_back(path)
+
+    def store(self) -> None:
+        """Write the manifest down, so that another process can use the room."""
+        if self._manifest or (self._folder / MANIFEST).exists():
+            write_atomically(self._folder / MANIFEST, json.dumps(self._manifest).encode())
+        self._stored = True
+
+    def close(self) -> None:
+        """Store what was put back since: its signatures are new."""
+        if not self._stored:
+            self.store()
+
+    def _only_a_way(self, path: str, tracked: Collection[str]) -> bool:
+        """A folder that leads to tracked files is no output of set-up."""
+        beneath = f"{path}/"
+        return (self._files / path).is_dir() and any(one.startswith(beneath) for one in tracked)
+
+    def _put_back(self, path: str) -> None:
+        target = self._files / path
+        kept = self._folder / PRISTINE / path
+        if not (kept.is_dir() and not kept.is_symlink() and target.is_dir()):
+            delete(target)
+        self._copy(kept, target)
+        self._note(path)
+        self._stored = False
+
+    def _note(self, path: str) -> None:
+        signature = _signature(self._files / path)
+        assert signature is not None, f"{path} vanished while it was recorded"
+        self._manifest[path] = signature
+
+    @staticmethod
+    def _copy(source: Path, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink() or not source.is_dir():
+            shutil.copy2(source, target, follow_symlinks=False)
+        else:
+            target.mkdir(exist_ok=True)
+            shutil.copymode(source, target)
+
+
+def _walk(top: Path) -> Iterator[str]:
+    """Every path below, folders as well; of `.git` only the repositories of submodules."""
+    for folder, folders, files in walk_folders(top):
+        inside = os.path.relpath(folder, top)
+        if inside == ".":
+            folders[:] = [name for name in folders if name != ".git"]
+            files = [name for name in files if name != ".git"]
+        prefix = "" if inside == "." else f"{inside}/"
+        yield from (f"{prefix}{name}" for name in (*folders, *files))
+    for folder, folders, files in walk_folders(top / ".git" / "modules"):
+        inside = os.path.relpath(folder, top)
+        yield from (f"{inside}/{name}" for name in (*folders, *files))
+
+
+def _signature(path: Path) -> Signature | None:
+    """A folder is known by its mode alone: its times change with whatever is put into it."""
+    try:
+        facts = path.lstat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(facts.st_mode):
+        return (facts.st_mode, 0, 0, 0, 0)
+    times = (facts.st_mtime_ns, facts.st_ctime_ns)
+    return (facts.st_mode, facts.st_size, *times, facts.st_ino)
+
+
+def _signature_of(value: list[int]) -> Signature:
+    mode, size, written, changed, inode = value
+    return (mode, size, written, changed, inode)

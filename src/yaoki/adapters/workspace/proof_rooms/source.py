@@ -1,0 +1,85 @@
+"""What a room takes over from the user's repository: objects, names of commits, few settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.repository import Repository
+
+# Settings of the repository that a clone needs to read its content or to reach its submodules.
+SETTINGS = r"^(filter|lfs|remote|user)\."
+# Refs of runs are left out: a check must not be able to tell that it runs under yaoki.
+OWN_REFS = ("refs/yaoki/", "refs/heads/yaoki/")
+SHA256_LENGTH = 64
+_PLAIN_KEY = re.compile(r"([A-Za-z0-9-]+)(?:\.(.+))?\.([A-Za-z0-9-]+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class RoomSource:
+    """Reads the repository once per process where that is enough."""
+
+    git: Git
+    repository: Repository
+
+    @property
+    def name(self) -> str:
+        """The folder is called as the user's own is: some tests depend on it."""
+        return self.repository.top.name or "repository"
+
+    @property
+    def objects(self) -> Path:
+        return self.repository.common_dir / "objects"
+
+    def shallow(self) -> bytes:
+        file = self.repository.common_dir / "shallow"
+        return file.read_bytes() if file.is_file() else b""
+
+    @cached_property
+    def packed_refs(self) -> bytes:
+        """Branches and tags as one file, for checks that ask git about versions or branches.
+
+        Read once per process: a branch that moves meanwhile says nothing about the commit.
+        """
+        form = "%(objectname) %(refname)"
+        rows = self.git.run("for-each-ref", f"--format={form}").out.splitlines(keepends=True)
+        own = tuple(name.encode() for name in OWN_REFS)
+        kept = (row for row in rows if not row.partition(b" ")[2].startswith(own))
+        return b"# pack-refs with: sorted\n" + b"".join(kept)
+
+    def config(self, commit: str) -> str:
+        """A repository of its own, whose files are written exactly as the commit has them."""
+        sha256 = len(commit) == SHA256_LENGTH
+        lines = [
+            "[core]",
+            f"\trepositoryformatversion = {int(sha256)}",
+            *("\tbare = false", "\tfilemode = true", "\tautocrlf = false", "\tsymlinks = true"),
+        ]
+        if sha256:
+            lines += ["[extensions]", "\tobjectformat = sha256"]
+        lines += ["[lfs]", f"\tstorage = {_quoted(str(self.repository.common_dir / 'lfs'))}"]
+        return "\n".join((*lines, *self._taken_over, ""))
+
+    @cached_property
+    def _taken_over(self) -> tuple[str, ...]:
+        asked = ("config", "--local", "-z", "--get-regexp", SETTINGS)
+        out = self.git.run(*asked, ok=(0, 1)).out.decode("utf-8", "surrogateescape")
+        pairs = (entry.partition("\n") for entry in out.split("\0") if entry)
+        return tuple(line for key, _, value in pairs for line in _section(key, value))
+
+
+def _section(key: str, value: str) -> list[str]:
+    found = _PLAIN_KEY.fullmatch(key)
+    if found is None:
+        return []
+    section, sub, name = found.groups()
+    head = f"[{section} {_quoted(sub)}]" if sub else f"[{section}]"
+    return [head, f"\t{name} = {_quoted(value)}"]
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,1 @@
+"""What an agent must not change: fingerprints of it, and a git repository of the agent's own."""

@@ -1,0 +1,1 @@
+"""A git remote that several machines share, or none."""

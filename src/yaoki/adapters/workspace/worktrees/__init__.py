@@ -1,0 +1,1 @@
+"""Worktrees: how a task gets one, and how everything in it is saved before it goes."""

@@ -1,0 +1,80 @@
+"""`.worktreeinclude`: ignored files of the user's checkout that a fresh worktree gets copies of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.repository import Repository
+from yaoki.core.counting import count
+from yaoki.errors import WorkspaceError
+
+FILE = ".worktreeinclude"
+FILES_MAX = 2_000
+BYTES_MAX = 200 << 20
+
+
+def copy_included(git: Git, repository: Repository, worktree: Path) -> list[str]:
+    """Copy what the patterns name and git ignores.
+
+    A file that is merely untracked would be committed with the agent's work, so it is
+    not copied: whoever wants it there lets git ignore it.
+    """
+    names = included(git, repository)
+    return [name for name in names if _copy(repository.top, worktree, name)]
+
+
+def included(git: Git, repository: Repository) -> list[str]:
+    """The ignored files of the user's checkout that the patterns name."""
+    patterns = repository.top / FILE
+    if not patterns.is_file():
+        return []
+    names = _matching(git, repository, patterns)
+    _refuse_too_much(repository.top, names)
+    return names
+
+
+def ignored(git: Git, repository: Repository, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of these paths of the user's checkout that git ignores."""
+    if not names:
+        return ()
+    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+    at = Site(repository.git_dir, repository.top)
+    done = git.run("check-ignore", "-z", "--stdin", at=at, given=given, ok=(0, 1))
+    return tuple(os.fsdecode(name) for name in done.out.split(b"\0") if name)
+
+
+def _matching(git: Git, repository: Repository, patterns: Path) -> list[str]:
+    at = Site(repository.git_dir, repository.top)
+    named = git.names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
+    return list(ignored(git, repository, [name for name in named if not name.endswith("/")]))
+
+
+def _refuse_too_much(top: Path, names: Sequence[str]) -> None:
+    size = sum((top / name).lstat().st_size for name in names)
+    if len(names) > FILES_MAX or size > BYTES_MAX:
+        raise WorkspaceError(
+            f"{FILE} names {count(len(names), 'file')} of {count(size, 'byte')} together; "
+            f"{count(FILES_MAX, 'file')} and {count(BYTES_MAX, 'byte')} are allowed",
+            hint=f"narrow {FILE}, or make the files by a set-up command",
+        )
+
+
+def _copy(top: Path, worktree: Path, name: str) -> bool:
+    """Never over a file that is there, and never through a link to somewhere else."""
+    source, target = top / name, worktree / name
+    if source.is_symlink() and not _stays_inside(top, source):
+        return False
+    if os.path.lexists(target) or not target.parent.resolve().is_relative_to(worktree.resolve()):
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target, follow_symlinks=False)
+    return True
+
+
+def _stays_inside(top: Path, link: Path) -> bool:
+    """An absolute link would lead the agent into the user's own files."""
+    return not link.readlink().is_absolute() and link.resolve().is_relative_to(top.resolve())

@@ -1,9 +1,0 @@
-"""yaoki from Python: run a plan, follow it, answer it.  docs/guides/python.md shows it whole."""
-
-from __future__ import annotations
-
-from yaoki.api.repository import Repository
-from yaoki.api.run import Run
-from yaoki.api.seen import Event, Question, Task
-
-__all__ = ["Event", "Question", "Repository", "Run", "Task"]

@@ -1,0 +1,88 @@
+"""Stored output of checks: its size, its digest, and the tool versions it names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from yaoki.adapters.system.files import plain_bytes, plain_file
+
+CHANNELS = ("out.log", "err.log")
+PIECE = 1 << 20
+HEAD_BYTES = 8192
+VERSIONS_MAX = 8
+
+# Tools that say in their first lines who they are: `pytest-9.2.0`, `Python 3.12.1`, `RUN v3.2.4`.
+_TOLD = re.compile(
+    r"\b(pytest|python|ruff|mypy|pyright|eslint|jest|vitest|node|deno|go|cargo|rustc|phpunit|junit"
+    r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b",
+    re.IGNORECASE,
+)
+
+
+class StoredOutputs:
+    """`report.CheckOutputs` read from one `.yaoki` folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def outputs(self, log: str) -> list[dict[str, Any]]:
+        """Both channels of the look that `log` belongs to; nothing where none is stored here."""
+        place = self.place(log)
+        if place is None:
+            return []
+        files = (place.with_name(name).as_posix() for name in CHANNELS)
+        found = ((file, self.measure(file)) for file in files)
+        return [{"file": file, **held} for file, held in found if held is not None]
+
+    def versions(self, log: str) -> dict[str, str]:
+        """Which versions the tool itself named; what it did not name is unknown."""
+        place = self.place(log)
+        if place is None:
+            return {}
+        told = "".join(self._head(place.with_name(name).as_posix()) for name in CHANNELS)
+        pairs = ((hit[1].lower(), hit[2]) for hit in _TOLD.finditer(told))
+        return dict(list(dict(pairs).items())[:VERSIONS_MAX])
+
+    @staticmethod
+    def place(log: str) -> PurePosixPath | None:
+        """Where it stands below the folder, wherever the folder stood when it was written."""
+        inside = log.replace("\\", "/").rpartition("/.yaoki/")[2]
+        return PurePosixPath(inside) if is_place(inside) else None
+
+    def measure(self, file: str) -> Mapping[str, Any] | None:
+        """Size and digest of a stored file; None when it is not there, or is none of ours."""
+        path = self._file(file)
+        if path is None:
+            return None
+        made, size = hashlib.sha256(), 0
+        with plain_file(path) as stream:
+            if stream is None:
+                return None
+            while piece := stream.read(PIECE):
+                made.update(piece)
+                size += len(piece)
+        return {"bytes": size, "sha256": made.hexdigest()}
+
+    def _head(self, file: str) -> str:
+        path = self._file(file)
+        if path is None:
+            return ""
+        return (plain_bytes(path, HEAD_BYTES) or b"").decode("utf-8", "replace")
+
+    def _file(self, file: str) -> Path | None:
+        """A plain file below the folder: a link or a pipe could lead elsewhere or block."""
+        if not is_place(file):
+            return None
+        path = self._home / file
+        inside = path.resolve().is_relative_to(self._home.resolve())
+        return path if inside and path.is_file() and not path.is_symlink() else None
+
+
+def is_place(file: str) -> bool:
+    """Does it name a file of a run, and nothing outside?"""
+    parts = PurePosixPath(file).parts
+    return parts[:1] == ("runs",) and ".." not in parts and "\0" not in file

@@ -1,0 +1,133 @@
+"""What a person asks of a run or a task, whole, whichever face it came through.
+
+Each returns the document that the command of its name prints with `--json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from yaoki.app.empty_attempts import left_nothing
+from yaoki.app.run_view import look
+from yaoki.core.machine.events import UndoDropped
+from yaoki.core.model import Choice, State, TaskId
+from yaoki.errors import NotNow
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run, Task
+
+POLL = timedelta(milliseconds=100)
+Document = dict[str, Any]
+
+
+def answer(
+    app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "", *, how: str
+) -> Task:
+    """Answer an escalation; what an aborted task left in the way is removed, its work kept.
+
+    A worktree with files that are too large to be kept stays until the run goes on.
+    """
+    task = app.control.answer(task_id, choice, words, check, how)
+    if choice is Choice.ABORT and not app.workspace.too_large(task):
+        app.control.sweep(app.store.run(task.run_id))
+    return task
+
+
+def answered(app: App, task: Task, choice: Choice) -> Document:
+    view = look(app, app.store.run(task.run_id))
+    told = {"task": task.id, "answer": choice.value, "state": task.state.value}
+    return {"schema": SCHEMA, **told, "next": view.next}
+
+
+def go(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
+    app.control.go(run, words, accept, how)
+
+
+def run_answered(app: App, run: Run) -> Document:
+    view = look(app, app.store.run(run.id))
+    told = {"run": run.id, "paused": view.run.paused or None, "status": view.status.value}
+    return {"schema": SCHEMA, **told, "next": view.next}
+
+
+def undo(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
+    """Take landed work back; said plainly when later work stands in the way.
+
+    What is left is proven, so who may not run its checks begins nothing.
+    """
+    app.trust.refuse()
+    undone = app.control.undo(task_id, cascade=cascade, how=how)
+    if undone.state is State.DONE and not undone.undo_wanted:
+        why = _refusal(app, undone)
+        raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
+    return undone
+
+
+def _refusal(app: App, task: Task) -> str:
+    """Why an undo was dropped, as the journal has it."""
+    told = app.store.journal(run_id=task.run_id, task_id=task.id)
+    return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
+
+
+def retry_done(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
+    """Take a landed task back and let it try again."""
+    undone = undo(app, task_id, how=how)
+    if undone.undo_wanted:
+        return undone
+    return answer(app, task_id, Choice.RETRY, words, how=how)
+
+
+def undone(task: Task) -> Document:
+    wanted = task.undo_wanted
+    next_ = f"yaoki watch {task.run_id}" if wanted else f"yaoki answer {task.id}"
+    told = {"task": task.id, "state": task.state.value, "undo_wanted": wanted}
+    return {"schema": SCHEMA, **told, "next": next_}
+
+
+def cancel(
+    app: App, run: Run, task_id: str = "", *, within: timedelta, how: str = ""
+) -> list[TaskId]:
+    """End a run, or one task of it; returns who is still being ended after that time."""
+    at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
+    if at_work:
+        app.end_cancelled(run)
+    left = _ended(app, at_work, within)
+    if not left:
+        app.closing.rests(run.id)
+    app.control.sweep(app.store.run(run.id))
+    return left
+
+
+def cancelled(app: App, run: Run, task_id: str, left: Sequence[TaskId]) -> Document:
+    view = look(app, app.store.run(run.id))
+    over = [task.row.id for task in view.tasks if task.row.state is State.CANCELLED]
+    mine = [one for one in over if task_id in ("", one)]
+    works = [work for work in app.workspace.saved() if work.task_id in mine]
+    empty = left_nothing(app, works)
+    kept = {work.task_id for work in works if work.ref not in empty}
+    told = {"cancelled": mine, "ending": list(left), "kept": sorted(kept)}
+    return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
+
+
+def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
+    """Durable before anything acts on it.  Twice is once."""
+    if not task_id:
+        return app.control.cancel(run, why)
+    if app.store.task(task_id).state is State.CANCELLED:
+        return []
+    return app.control.cancel_task(TaskId(task_id), why)
+
+
+def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:
+    """Wait a bounded time for the workers that hold these tasks; returns who is still at it."""
+    until = app.clock.now() + within
+    left = list(at_work)
+    while left:
+        left = [task for task in left if not app.store.task(task).state.final]
+        if not left or app.clock.now() >= until:
+            break
+        app.clock.sleep(POLL)
+    return left

@@ -1,0 +1,43 @@
+"""A sentence becomes a plan with one task: to make the plan."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from yaoki.core.planning_brief import goal_of
+from yaoki.errors import PlanInvalid
+
+if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan import Known, Plan
+
+
+def plan_of_goal(goal: str, settings: Settings, known: Known) -> Plan:
+    """Refused without a planner, or without a check that could prove anything."""
+    from yaoki.formats.plan import parse_plan
+
+    if not settings.planner:
+        raise PlanInvalid(
+            "nobody plans: the settings name no planner",
+            hint='add to yaoki.toml: planner = "NAME", with NAME one of its [agents.NAME]',
+        )
+    if not settings.agent:
+        raise PlanInvalid(
+            "nobody works: the settings name no agent",
+            hint='add to yaoki.toml: agent = "NAME", with NAME one of its [agents.NAME]',
+        )
+    proofs = [name for name, check in settings.checks.items() if check.get("required", True)]
+    if not proofs:
+        raise PlanInvalid(
+            "nothing would prove the goal: the settings name no check",
+            hint="yaoki init, or add [checks.NAME] to yaoki.toml",
+        )
+    task = {"id": "plan", "goal": goal_of("goal", goal), "kind": "plan"}
+    made = parse_plan(
+        json.dumps({"goal": goal, "tasks": [task], "done_when": proofs}), "GOAL", settings, known
+    )
+    spec = made.specs[0]
+    assert spec.fill is not None, "a plan task says what it may make"
+    return replace(made, specs=(replace(spec, fill=replace(spec.fill, role="goal")),))

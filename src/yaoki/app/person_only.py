@@ -1,0 +1,62 @@
+"""What is a person's to say: whoever calls from the tree of a task is refused.
+
+Without a sandbox an agent may leave its tree, and is not known any more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.processes.callers import Caller, callers, peer
+from yaoki.core.model import Task, TaskId
+from yaoki.errors import NotNow, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+
+def calling_agent(app: App) -> Task | None:
+    """The task whose agent calls; an agent that tests yaoki is a person to its own runs."""
+    own = _named(app, os.environ.get("YAOKI_TASK", ""))
+    return own or _of_tree(app, callers(os.getppid()))
+
+
+def refuse_agents(app: App) -> None:
+    _refuse(calling_agent(app))
+
+
+def refuse_agents_at(app: App, ours: tuple[str, int], theirs: tuple[str, int]) -> bool:
+    """The same for whoever is at the other end of a connection; false when nobody can tell."""
+    pid = peer(ours, theirs)
+    known = list(callers(pid)) if pid is not None else []
+    _refuse(_of_tree(app, known))
+    return bool(known)
+
+
+def _refuse(task: Task | None) -> None:
+    if task is not None:
+        raise NotNow(
+            f"this is for people, and the agent of {task.id} calls",
+            hint="ask one: yaoki result --status question --question TEXT",
+        )
+
+
+def _of_tree(app: App, above: Iterable[Caller]) -> Task | None:
+    """By what a process was given, or by the shim that started it: its folder is the attempt's."""
+    runs = app.home / "runs"
+    for caller in above:
+        inside = caller.shim_folder
+        parts = inside.relative_to(runs).parts if inside and inside.is_relative_to(runs) else ()
+        for name in (caller.environ.get("YAOKI_TASK", ""), *parts[1:2]):
+            if (task := _named(app, name)) is not None:
+                return task
+    return None
+
+
+def _named(app: App, task_id: str) -> Task | None:
+    try:
+        return app.store.task(TaskId(task_id)) if task_id else None
+    except Unknown:
+        return None

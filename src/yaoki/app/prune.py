@@ -1,0 +1,273 @@
+"""Finished runs leave the store for an archive: made, read back, and only then let go.
+
+Order: the archive stands whole, the rows go in one transaction, then logs and refs, last comes the
+line of the index.  Killed anywhere, the next pruning goes on there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.store.journal_file import archive
+from yaoki.adapters.store.journal_file.archive import BUNDLE, ENDING, JOURNAL, ROWS, Manifest
+from yaoki.adapters.store.sqlite.database import sync
+from yaoki.adapters.store.tables import retention
+from yaoki.adapters.system.folders import remove_tree
+from yaoki.core.retention import Fate, Life, fates
+from yaoki.errors import NotNow, YaokiError
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+PAGE = 1000
+NAMES_MAX = 1000
+PART = ".tar.gz.part"
+NAME = re.compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A run that left, with its file and the refs that stay in the repository."""
+
+    run: str
+    why: str
+    file: Path
+    bytes: int
+    refs_kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What one pruning did: `failed` are runs that stay because of an error, in words."""
+
+    archived: tuple[Archived, ...]
+    failed: Mapping[str, str]
+
+
+class Pruning:
+    """Of one repository; one process at a time."""
+
+    def __init__(self, app: App) -> None:
+        self._app, self._store, self._database = app, app.store, app.store.database
+        self.folder = app.home / "archive"
+        self._making = self.folder / ".making"
+        self._git = app.workspace.archiving()
+
+    # -------------------------------------------------------------- looking
+
+    def fates(self) -> list[Fate]:
+        """Every run of the store, oldest first: is it archived, and why?"""
+        left = self._worktrees()
+        lives = [_with_worktree(life, left) for life in retention.lives(self._database)]
+        return fates(lives, self._app.settings.archive, self._app.clock.now())
+
+    def _worktrees(self) -> frozenset[str]:
+        """The runs that have one on this machine."""
+        return frozenset(name.partition("-")[0] for name in self._app.workspace.worktrees())
+
+    def weight(self, run_id: str) -> int:
+        """Bytes that a run takes now, its git objects aside."""
+        logs = sum(archive.files_below(self._logs(run_id)).values())
+        return logs + retention.bytes_of(self._database, run_id)
+
+    def _logs(self, run_id: str) -> Path:
+        return self._app.folder / run_id
+
+    # -------------------------------------------------------------- doing
+
+    def prune(self, *, limit: int = 0, spared: Collection[str] = ()) -> Pruned:
+        """Finish what was cut off, then archive what is due: at most `limit`, unless that is 0."""
+        done: list[Archived] = []
+        failed: dict[str, str] = {}
+        unused = timedelta(days=self._app.settings.archive.after_days)
+        self._app.rooms.remove_unused(self._app.clock.now() - unused)
+        with self._alone():
+            for path in self._cut_off():
+                with _told_of(_run_of(path), failed):
+                    done.append(self._clear(path, archive.manifest_of(path)))
+            due = [fate for fate in self._swept() if fate.due and fate.life.run_id not in spared]
+            for fate in due[: limit or len(due)]:
+                with _told_of(fate.life.run_id, failed):
+                    done.append(self._archive(fate))
+        return Pruned(tuple(done), failed)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as held:
+                raise NotNow("another yaoki prunes here now", hint="yaoki prune, later") from held
+            shutil.rmtree(self._making, ignore_errors=True)
+            self._making.mkdir()
+            try:
+                yield
+            finally:
+                shutil.rmtree(self._making, ignore_errors=True)
+
+    def _swept(self) -> list[Fate]:
+        """A worktree of a run that is due is only in the way: its work is kept, and it goes."""
+        lives, left = retention.lives(self._database), self._worktrees()
+        for fate in fates(lives, self._app.settings.archive, self._app.clock.now()):
+            if fate.due and fate.life.run_id in left:
+                self._app.control.sweep(self._store.run(fate.life.run_id))
+        return self.fates()
+
+    def _cut_off(self) -> list[Path]:
+        """Archives whose rows are gone already and that the index does not tell of."""
+        known = archive.indexed(self.folder)
+        stored = {str(run.id) for run in self._store.runs()}
+        found = sorted(self.folder.glob(f"*{ENDING}"))
+        ours = [path for path in found if NAME.fullmatch(path.name) and path.name not in known]
+        return [path for path in ours if _run_of(path) not in stored]
+
+    def _archive(self, fate: Fate) -> Archived:
+        run_id = fate.life.run_id
+        refs = self._git.refs(run_id)
+        path = self._made_before(run_id, refs)
+        fresh = path is None
+        path = path or self._make(fate, refs)
+        manifest = archive.manifest_of(path)
+        told = {**_told(manifest, path), "why": fate.why}
+        now = self._app.clock.now()
+        if not retention.forget(self._database, run_id, now, last=manifest.last, told=told):
+            if fresh:
+                path.unlink()
+            raise NotNow(f"run {run_id} went on meanwhile", hint="yaoki prune")
+        return self._clear(path, manifest)
+
+    def _made_before(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
+        """An archive that a kill left before the rows went, if it still holds all of the run."""
+        for path in sorted(self.folder.glob(f"{run_id}*{ENDING}")):
+            with suppress(YaokiError):  # one that cannot be read back is left alone
+                manifest = archive.manifest_of(path)
+                whole = all(manifest.refs.get(name) == commit for name, commit in refs.items())
+                if manifest.run == run_id and manifest.last == self._last(run_id) and whole:
+                    self._prove(path)
+                    return path
+        return None
+
+    def _last(self, run_id: str) -> int:
+        with self._database.read() as link:
+            return retention.last_line(link, run_id)
+
+    # -------------------------------------------------------------- making
+
+    def _make(self, fate: Fate, refs: Mapping[str, str]) -> Path:
+        """Written beside, read back, and only then given its name."""
+        run_id = fate.life.run_id
+        parts = self._making / run_id
+        parts.mkdir()
+        manifest = self._gather(fate, refs, parts)
+        made = self._making / f"{run_id}{PART}"
+        archive.pack(made, parts, self._logs(run_id), manifest)
+        self._prove(made)
+        path = self._free(run_id)
+        made.rename(path)
+        sync(self.folder)
+        return path
+
+    def _gather(self, fate: Fate, refs: Mapping[str, str], parts: Path) -> Manifest:
+        life, run_id = fate.life, fate.life.run_id
+        assert life.finished_at is not None, f"{run_id} is not finished"
+        last = self._last(run_id)
+        base = self._store.run(run_id).base
+        rows = ({"table": t, "row": row} for t, row in retention.rows_of(self._database, run_id))
+        lines = {
+            JOURNAL: archive.write_lines(parts / JOURNAL, self._journal(run_id, last)),
+            ROWS: archive.write_lines(parts / ROWS, rows),
+        }
+        self._git.bundle(run_id, base, refs, parts / BUNDLE)
+        files = {**archive.files_below(parts), **archive.files_below(self._logs(run_id), "logs")}
+        return Manifest(
+            run=run_id,
+            goal=life.goal,
+            base=base,
+            created_at=life.created_at.isoformat(),
+            finished_at=life.finished_at.isoformat(),
+            archived_at=self._app.clock.now().isoformat(),
+            why=fate.why,
+            last=last,
+            lines=lines,
+            refs=refs,
+            files=files,
+        )
+
+    def _journal(self, run_id: str, last: int) -> Iterator[dict[str, Any]]:
+        """The very documents of `yaoki trace --jsonl`."""
+        from yaoki.views import SCHEMA, entry_document
+
+        after = 0
+        while page := self._store.journal(run_id=run_id, after=after, limit=PAGE):
+            for entry in page:
+                if entry.seq <= last and entry.event != retention.RUN_ARCHIVED:
+                    yield {"schema": SCHEMA, **entry_document(entry)}
+            after = page[-1].seq
+
+    def _prove(self, path: Path) -> None:
+        bundle = self._making / f"{path.name}.bundle"
+        manifest = archive.read_back(path, bundle)
+        self._git.prove(manifest.run, manifest.refs, bundle if bundle.exists() else None)
+        bundle.unlink(missing_ok=True)
+
+    def _free(self, run_id: str) -> Path:
+        """No archive is ever written over."""
+        names = (run_id, *(f"{run_id}-{n}" for n in range(2, NAMES_MAX)))
+        paths = (self.folder / f"{name}{ENDING}" for name in names)
+        return next(path for path in paths if not path.exists())
+
+    # -------------------------------------------------------------- clearing
+
+    def _clear(self, path: Path, manifest: Manifest) -> Archived:
+        """Logs and refs go, the archive holds them; the index says that all of it is done."""
+        logs = self._logs(manifest.run)
+        if logs.is_dir():
+            remove_tree(logs)
+        kept = tuple(self._git.drop(manifest.run, manifest.refs))
+        self._git.forget_worktrees(manifest.run)
+        line = {"event": retention.RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}
+        archive.add_to_index(self.folder, line)
+        return Archived(manifest.run, manifest.why, path, path.stat().st_size, kept)
+
+
+@contextmanager
+def _told_of(run_id: str, failed: dict[str, str]) -> Iterator[None]:
+    """The trouble of one run is told, and keeps no other from its end."""
+    try:
+        yield
+    except (YaokiError, OSError) as error:
+        failed[run_id] = str(error)
+
+
+def _with_worktree(life: Life, worktrees: Collection[str]) -> Life:
+    if life.run_id not in worktrees or life.holds:
+        return life
+    return replace(life, holds="a worktree of it is left")
+
+
+def _run_of(path: Path) -> str:
+    return path.name.removesuffix(ENDING).partition("-")[0]
+
+
+def _told(manifest: Manifest, path: Path) -> dict[str, Any]:
+    return {
+        "run": manifest.run,
+        "goal": manifest.goal,
+        "created_at": manifest.created_at,
+        "finished_at": manifest.finished_at,
+        "archived_at": manifest.archived_at,
+        "why": manifest.why,
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "lines": manifest.lines[JOURNAL],
+        "refs": len(manifest.refs),
+    }

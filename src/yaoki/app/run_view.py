@@ -1,0 +1,294 @@
+"""What faces look at: a run as it stands now, a task explained, what an attempt left behind."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.store.tables import journal_pages, run_changes, totals
+from yaoki.adapters.system.files import is_plain, plain_file
+from yaoki.adapters.system.machine import holder_dead, machine_id
+from yaoki.app.git_facts import GitHere
+from yaoki.engine.branch_guard import BRANCH, Guard, landed_on
+from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
+from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
+from yaoki.views.warnings import NOTICED, Noticed, noticed
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.tables.totals import Weight
+    from yaoki.app import App
+    from yaoki.core.model import Question, Run, Task, TaskId
+    from yaoki.ports import Entry, Row, Seen
+
+QUESTIONS_MAX = 1000
+PAGE = 1000
+ENTRIES_MAX = 50_000
+BYTES_SHOWN = 1 << 20
+FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
+
+
+def look(app: App, run: Run, *, branch: bool = False) -> RunView:
+    """The run as it stands now; `branch` also looks whether its branch holds what landed."""
+    rows = app.store.rows(run.id)
+    run = as_taken(app, run, rows)
+    there = on_branch(app, run, rows) if branch or run.paused.startswith(BRANCH) else {}
+    return seen(app, run, rows, app.store.needs(run.id), questions(app, rows), there)
+
+
+def as_taken(app: App, run: Run, rows: Sequence[Row]) -> Run:
+    """Merged is also what a person merged by git itself: the base then holds all that landed.
+
+    What landed after a merge, in the place of work that was undone, is not merged yet.
+    """
+    if run.summed_at is None:
+        return run
+    landed, git = [row.landed for row in landed_on(rows)], GitHere(app.repository.common_dir)
+    try:
+        if run.merged:
+            return replace(run, merged="") if git.beyond(landed, run.merged) else run
+        head = git.taken(run.base_branch, landed, run.base)
+    except GitFailed:
+        return run
+    return replace(run, merged=head) if head else run
+
+
+def seen(
+    app: App,
+    run: Run,
+    rows: Sequence[Row],
+    needs: Mapping[TaskId, Sequence[TaskId]],
+    asked: Mapping[TaskId, Question],
+    there: Mapping[TaskId, bool],
+) -> RunView:
+    """The run with these rows, and with what stands beside them in the store; `there` says of what
+    landed whether the branch holds it.
+    """
+    live, now = app.workers(), app.store.clock.now()
+    return run_view(
+        run,
+        rows,
+        needs,
+        resting=app.store.resting(run.id),
+        questions=asked,
+        worker=run.id == app.carrying or at_work(rows, now) or _served(run, live),
+        limits={account.name: account.until for account in app.store.accounts()},
+        lacks=lambda row: lacking(row, live, now, lambda holder: _keeps_s(app, holder)),
+        spent=app.store.spent(run.id),
+        on_branch=there,
+        taking=lambda: taking(app, run),
+        last_iteration=_last_iteration(app, run) if run.continuous else None,
+    )
+
+
+def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
+    lines = _lines_of(app, run, ("ITERATION_FINISHED",))
+    return lines[-1].data if lines else {}
+
+
+def carried(app: App, run: Run) -> bool:
+    """Is anybody at it?  Only what is at work is read, however many tasks there are."""
+    rows = run_changes.rows_again(app.store.database, run.id, ())
+    return at_work(rows, app.store.clock.now()) or _served(run, app.workers())
+
+
+def _served(run: Run, live: Sequence[Seen]) -> bool:
+    return any(run.id in (one.worker.runs or (run.id,)) for one in live)
+
+
+def on_branch(app: App, run: Run, rows: Sequence[Row]) -> dict[TaskId, bool]:
+    """Nothing where git cannot say; a merged run's branch is its user's to do as they like."""
+    landed = landed_on(rows)
+    if run.merged or not landed:
+        return {}
+    try:
+        lost = set(app.workspace.lacks(run, [row.landed for row in landed]))
+    except WorkspaceError:
+        return {}
+    return {row.id: row.landed not in lost for row in landed}
+
+
+def taking(app: App, run: Run) -> str:
+    """What brings the work into the base branch here; empty where `yaoki merge` does, which never
+    moves a branch that is checked out.
+    """
+    try:
+        git = GitHere(app.repository.common_dir)
+        place = git.checked_out(run.base_branch) if git.has(run.branch) else None
+    except GitFailed:
+        return ""
+    if place is None or (run.cancel_wanted and not _sound(app, run)):
+        return ""
+    there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
+    return f"git {there}merge {run.branch}"
+
+
+def _sound(app: App, run: Run) -> bool:
+    """A run that was cancelled asks nothing about its branch, and git merges whatever is there."""
+    try:
+        Guard(app.store, app.workspace).refuse(run)
+    except (NotNow, WorkspaceError):
+        return False
+    return True
+
+
+def head(app: App, run: Run) -> RunView:
+    """The run without its tasks: how it stands, counted by the store."""
+    store = app.store
+    tally = Counter(store.tally(run.id))
+    unsettled = bool(store.held(run.id) or store.undo_wanted(run.id))
+    resting, spent = store.resting(run.id), store.spent(run.id)
+    return run_head(run, tally, resting=resting, unsettled=unsettled, spent=spent)
+
+
+def questions(app: App, rows: Sequence[Row]) -> dict[TaskId, Question]:
+    """What the escalated tasks ask; a screen never shows more than so many."""
+    asking = [row.id for row in rows if row.question][:QUESTIONS_MAX]
+    found = ((task_id, app.store.task(task_id).question) for task_id in asking)
+    return {task_id: question for task_id, question in found if question is not None}
+
+
+def at_work(rows: Sequence[Row], now: datetime) -> bool:
+    """Does anybody who may be alive hold a task of these?  Of other machines only leases tell."""
+    held = [row for row in rows if row.holder and not holder_dead(row.holder)]
+    here = f"{machine_id()}:"
+    return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
+
+
+def _keeps_s(app: App, holder: str) -> float:
+    """As the store does when it takes claims back: who is known to live may only be slow."""
+    lives = holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
+    return app.settings.limits.max_in_progress_s if lives else 0.0
+
+
+def explained(app: App, view: RunView, task_id: str) -> Explanation:
+    """Where a task of this run stands, and why."""
+    mine = next((task for task in view.tasks if task.row.id == task_id), None)
+    if mine is None:
+        raise Unknown(f"there is no task {task_id}", hint="yaoki status")
+    names: dict[str, str] = {task.row.id: task.row.name for task in view.tasks}
+    return explain(mine, journal_of(app, task_id), app.clock.now(), names)
+
+
+def journal_of(app: App, task_id: str) -> list[Entry]:
+    """Everything that happened to a task, oldest first, within a bound."""
+    entries: list[Entry] = []
+    while len(entries) < ENTRIES_MAX:
+        after = entries[-1].seq if entries else 0
+        page = app.store.journal(task_id=task_id, after=after, limit=PAGE)
+        entries += page
+        if len(page) < PAGE:
+            break
+    return entries
+
+
+# ------------------------------------------------------------------ what an attempt left
+
+
+def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
+    """Where the agent of an attempt wrote, or the newest run of one of its checks."""
+    home = app.folder / task.run_id / task.id / str(attempt)
+    if not check:
+        return home
+    ran = check_folders(home, task)
+    found = ran.get(check)
+    if found is None:
+        there = sorted(ran)
+        raise Unknown(
+            f"no check {check!r} ran in attempt {attempt} of {task.id}",
+            hint=f"these ran: {', '.join(there)}" if there else f"yaoki why {task.id}",
+        )
+    return found
+
+
+def check_folders(home: Path, task: Task) -> dict[str, Path]:
+    """The newest folder of each of the task's checks that ran in an attempt.
+
+    A check that is repeated, on the same commit or after a retry of the stage, gets another folder
+    with more words behind its name.  Looks at the base say nothing of the attempt.
+    """
+    names = sorted((check.name for check in task.spec.checks), key=len)
+    found: dict[str, Path] = {}
+    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age):
+        label = place.name.partition("-")[2]
+        for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
+            if "base" not in label.removeprefix(name).split("-"):
+                found[name] = place
+            break
+    return found
+
+
+def _age(place: Path) -> tuple[int, int, str]:
+    """Oldest first; of the same instant the one that was numbered later is newer."""
+    return place.stat().st_mtime_ns, len(place.name), place.name
+
+
+def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
+    """One of `FILES`; refused by name when it was never written."""
+    file = log_folder(app, task, attempt, check) / FILES[name]
+    if not is_plain(file):
+        raise Unknown(
+            f"attempt {attempt} of {task.id} wrote no {FILES[name]}",
+            hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
+        )
+    return file
+
+
+def log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
+    """What stands after `start`, at most the last `most` bytes of it, and where the file ends."""
+    with plain_file(file) as stream:
+        if stream is None:  # somebody put a link, a pipe or nothing in its place
+            return "", start
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(start, size - most))
+        return stream.read(size - stream.tell()).decode("utf-8", errors="replace"), size
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Two commits to compare."""
+
+    old: str
+    new: str
+    landed: bool
+
+
+def diff_ends(task: Task) -> Ends:
+    """What a task landed; before it landed, what its last attempt left."""
+    work = task.work
+    if task.landed:
+        return Ends(work.onto, task.landed, True)
+    if not work.head:
+        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
+    return Ends(work.base, work.head, False)
+
+
+# ------------------------------------------------------------------ limits
+
+
+def weights(app: App, run: Run) -> list[Weight]:
+    """Every budget that holds for a run and for the day, and how much of it is used."""
+    day = app.settings.budget.day
+    with app.store.database.read() as link:
+        return [weight for _, weight in totals.weights(link, run, day, app.clock.now())]
+
+
+def unchanged_in(app: App, run: Run) -> frozenset[str]:
+    """The tasks that were done before anybody worked on them, by their last proof."""
+    proofs = _lines_of(app, run, ("QUALITY_JUDGMENT",))
+    last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
+    return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
+
+
+def warnings_of(app: App, run: Run) -> Noticed:
+    """What was noticed while the run went on, and nobody was asked about."""
+    return noticed(_lines_of(app, run, NOTICED))
+
+
+def _lines_of(app: App, run: Run, events: Sequence[str]) -> list[Entry]:
+    return journal_pages.onward(app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX)

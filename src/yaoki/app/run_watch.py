@@ -1,0 +1,118 @@
+"""One run looked at again and again: after the first look only what changed is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.store.tables import run_changes
+from yaoki.app.run_view import QUESTIONS_MAX, as_taken, on_branch, seen
+from yaoki.core.model import State
+from yaoki.engine.branch_guard import landed_on
+from yaoki.views.dependency_graph import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from yaoki.app import App
+    from yaoki.core.model import Question, Run, RunId, TaskId
+    from yaoki.ports import Row
+    from yaoki.views import RunView
+
+# With more lines than this, reading everything again is less work.
+LINES_MAX = 2_000
+# Whoever rewrites the run branch is found out after so long.
+BRANCH_HOLDS = timedelta(seconds=15)
+# What no line of the journal tells, such as a repair by hand, is seen after so long.
+WHOLE_AGAIN = timedelta(minutes=10)
+
+
+class Watch:
+    """Not for two threads at once."""
+
+    def __init__(self, app: App, run_id: RunId) -> None:
+        self._app, self._run_id = app, run_id
+        self._rows: dict[TaskId, Row] = {}
+        self.shape = Shape({})
+        self._asked: dict[TaskId, tuple[Row, Question | None]] = {}
+        self._there: dict[TaskId, bool] = {}
+        self._there_at: datetime | None = None
+        self._merged = self._stored_merged = ""
+        self._seq = -1
+        self._whole_at: datetime | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def look(self) -> RunView:
+        """The run as it stands now; the same as `looking.look` would say."""
+        run = self._app.store.run(self._run_id)
+        self._catch_up()
+        rows = list(self._rows.values())
+        run, there = self._branch(run, rows)
+        asked = self._questions(rows)
+        return seen(self._app, run, rows, self.shape.needs, asked, there)
+
+    def _branch(self, run: Run, rows: list[Row]) -> tuple[Run, dict[TaskId, bool]]:
+        """Git is asked now and then: it is no store, and has much to look through."""
+        now, remote = self._app.clock.now(), self._app.settings.workspace.remote
+        late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
+        if not remote and (late or run.merged != self._stored_merged):
+            known = as_taken(self._app, run, rows)
+            self._merged, self._stored_merged, self._there_at = known.merged, run.merged, now
+            self._there = on_branch(self._app, known, rows)
+        landed = {row.id for row in landed_on(rows)} if self._there else ()
+        there = {task_id: self._there.get(task_id, True) for task_id in landed}
+        return replace(run, merged=run.merged if remote else self._merged), there
+
+    def _catch_up(self) -> None:
+        now = self._app.clock.now()
+        if self._whole_at is None or now - self._whole_at > WHOLE_AGAIN:
+            self._read_all(now)
+            return
+        database = self._app.store.database
+        found = run_changes.since(database, self._run_id, self._seq, LINES_MAX)
+        if found.whole or not found.ids <= self._rows.keys():
+            self._read_all(now)
+            return
+        moved = self._take(found.ids)
+        below = {one for task_id in moved for one in self.shape.waiting.get(task_id, ())}
+        if below:
+            self._take(below)
+        self._seq = found.seq
+
+    def _take(self, ids: Collection[TaskId]) -> list[TaskId]:
+        """Which of them became done, or are so no longer: whoever needs those changes as well."""
+        moved = []
+        for row in run_changes.rows_again(self._app.store.database, self._run_id, ids):
+            before = self._rows[row.id]
+            if _settled(before) != _settled(row):
+                moved.append(row.id)
+            self._rows[row.id] = row
+        return moved
+
+    def _read_all(self, now: datetime) -> None:
+        store = self._app.store
+        # What is written while it is read is read again the next time.
+        self._seq, self._whole_at = store.cursor(), now
+        rows, needs = store.rows(self._run_id), store.needs(self._run_id)
+        self._rows = {row.id: row for row in rows}
+        if needs != self.shape.needs:
+            self.shape = Shape(needs)
+
+    def _questions(self, rows: list[Row]) -> dict[TaskId, Question]:
+        """A question stands only in its task, which is read once for as long as its row stands."""
+        asking = [row for row in rows if row.question][:QUESTIONS_MAX]
+        known = self._asked
+        self._asked = {
+            row.id: held
+            if (held := known.get(row.id)) is not None and held[0] is row
+            else (row, self._app.store.task(row.id).question)
+            for row in asking
+        }
+        return {task_id: asked for task_id, (_, asked) in self._asked.items() if asked is not None}
+
+
+def _settled(row: Row) -> bool:
+    return row.state is State.DONE and not row.undo_wanted

@@ -1,0 +1,113 @@
+"""Which runs a worker serves: all that are open and that this repository can carry."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from yaoki.core.bounded_cache import Recent
+from yaoki.errors import RemoteAway, WorkspaceError, YaokiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yaoki.app import App
+    from yaoki.core.model import RunId
+
+PRUNING_S_MAX = 30.0
+
+
+class OpenRuns:
+    """Asked several times a second; the store is looked at only after somebody committed."""
+
+    def __init__(self, app: App, only: str, warn: Callable[[str], None]) -> None:
+        self._app, self._only, self._warn = app, only, warn
+        self._version = -1
+        self._runs: list[RunId] = []
+        self._ours: Recent[RunId, bool] = Recent()
+        self._told: Recent[str, None] = Recent()
+        self._pruning: threading.Thread | None = None
+
+    def __call__(self) -> list[RunId]:
+        version = self._app.store.version()
+        if version != self._version:
+            self._version = version
+            before, self._runs = self._runs, self._open()
+            for run_id in self._runs:
+                if run_id not in before:
+                    self._begun(run_id)
+            for run_id in before:
+                if run_id not in self._runs:
+                    self._ended(run_id)
+        return self._runs
+
+    def _open(self) -> list[RunId]:
+        found = self._app.store.open_runs()
+        return [
+            r for r, repo, base in found if self._only in ("", r) and self._is_ours(r, repo, base)
+        ]
+
+    def _is_ours(self, run_id: RunId, repo: str, base: str) -> bool:
+        """A store may be shared: a run of another repository is not for us.
+
+        Where code goes through a remote, any clone that has the base or gets it can carry it.
+        While the remote is away nobody knows.
+        """
+        if repo == str(self._app.repository.top):
+            return True
+        if run_id not in self._ours:
+            try:
+                self._ours[run_id] = self._reaches(run_id, base)
+            except RemoteAway as away:
+                self._warn_once(f"run {run_id} waits for the remote: {away.sentence}")
+                return False
+            if not self._ours[run_id]:
+                self._warn(f"run {run_id} belongs to {repo}, so this worker leaves it alone")
+        return self._ours[run_id]
+
+    def _reaches(self, run_id: RunId, base: str) -> bool:
+        """A clone that is behind gets the run's branch from the remote."""
+        if not self._app.settings.workspace.remote:
+            return False
+        workspace = self._app.workspace
+        if workspace.reachable(base):
+            return True
+        if away := workspace.away():
+            raise RemoteAway(away)
+        try:
+            workspace.open_run(self._app.store.run(run_id))
+        except RemoteAway:
+            raise
+        except WorkspaceError as failed:
+            self._warn(f"run {run_id} is not on the remote here: {failed.sentence}")
+            return False
+        return workspace.reachable(base)
+
+    def _warn_once(self, words: str) -> None:
+        if words not in self._told:
+            self._told[words] = None
+            self._warn(words)
+
+    def _begun(self, run_id: RunId) -> None:
+        """Its branch and what finished tasks left behind, once per run; a failure only warns."""
+        try:
+            run = self._app.store.run(run_id)
+            self._app.control.look_after(run)
+            self._app.control.sweep(run)
+        except YaokiError as failed:
+            self._app.store.note(run_id, "WARNING", {"message": failed.sentence})
+
+    def _ended(self, run_id: RunId) -> None:
+        """Beside the work: another run may be old enough to leave the store."""
+        if self._pruning is None or not self._pruning.is_alive():
+            self._pruning = threading.Thread(target=self._prune, args=(run_id,), name="prune")
+            self._pruning.start()
+
+    def _prune(self, run_id: RunId) -> None:
+        from yaoki.app.retention import prune_one
+
+        prune_one(self._app, run_id)
+
+    def close(self) -> None:
+        if self._pruning is not None:
+            self._pruning.join(PRUNING_S_MAX)

@@ -1,0 +1,170 @@
+"""What machines watch of a repository: its metrics now, and its trace as it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki import __version__
+from yaoki.adapters.store.tables import journal_pages
+from yaoki.adapters.system.files import write_atomically
+from yaoki.adapters.telemetry import EVENTS, Counters, Sample, exposed
+from yaoki.core.model import State
+from yaoki.core.redact import mask, secret_values
+from yaoki.errors import Fault
+
+if TYPE_CHECKING:
+    from yaoki.adapters.telemetry.trace_export import Tracing
+    from yaoki.app import App
+
+PAGE = 2_000
+# About a second of work on a small machine; the next scrape goes on from there.
+ENTRIES_PER_LOOK = 40_000
+FILE = "metrics.json"
+BYTES_MAX = 16 << 20
+
+
+class Metrics:
+    """Counters follow the journal by its cursor; how things stand is asked when it is asked.
+
+    What was counted is kept in a file, so that neither a restart nor the archiving of old runs
+    takes anything back, and nobody reads a long journal twice.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._turn = threading.Lock()
+        self._counters, self._after = Counters(), 0
+        self._loaded = False
+
+    def text(self) -> str:
+        """In Prometheus' text format."""
+        with self._turn:
+            samples = list(self._samples()) if self._app.has_store else list(_nobody())
+        known = secret_values(os.environ)
+        return mask(exposed([Sample("yaoki_info", "yaoki_info", _VERSION, 1.0), *samples]), known)
+
+    def _samples(self) -> Iterator[Sample]:
+        end = self._app.store.cursor()
+        complete = self._followed(end)
+        yield _gauge("yaoki_journal_seq", end)
+        yield _gauge("yaoki_metrics_complete", complete)
+        yield from self._standing()
+        yield from self._counters.samples()
+
+    # -------------------------------------------------------------- the journal
+
+    def _followed(self, end: int) -> bool:
+        """A journal that ends before where we were is another one: it is counted anew."""
+        self._load()
+        if end < self._after:
+            self._counters, self._after = Counters(), 0
+        before = self._after
+        complete = self._read(end)
+        if self._after != before:
+            self._save()
+        return complete
+
+    def _read(self, end: int) -> bool:
+        database = self._app.store.database
+        for _ in range(ENTRIES_PER_LOOK // PAGE):
+            page = journal_pages.onward(database, events=EVENTS, after=self._after, limit=PAGE)
+            for entry in page:
+                self._counters.add(entry)
+            self._after = page[-1].seq if page else self._after
+            if len(page) < PAGE:
+                self._after = max(self._after, end)
+                return True
+        return False
+
+    @property
+    def _file(self) -> Path:
+        return self._app.home / FILE
+
+    @property
+    def _mark(self) -> str:
+        url = self._app.settings.store.url
+        return hashlib.sha256(url.encode()).hexdigest()[:16]
+
+    def _load(self) -> None:
+        """What cannot be read is counted anew: the journal is the truth, this only saves time."""
+        if self._loaded:
+            return
+        self._loaded = True
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            with self._file.open("rb") as kept:
+                held = json.loads(kept.read(BYTES_MAX))
+            if held["store"] == self._mark:
+                self._counters, self._after = Counters.from_data(held), int(held["after"])
+
+    def _save(self) -> None:
+        held = {"store": self._mark, "after": self._after, **self._counters.to_data()}
+        # Where nothing can be written, the next process counts from the beginning.
+        with suppress(Fault):
+            write_atomically(self._file, json.dumps(held).encode())
+
+    # -------------------------------------------------------------- how things stand
+
+    def _standing(self) -> Iterator[Sample]:
+        store, tasks, runs = self._app.store, Counter[str](), Counter[str]()
+        for run in store.runs():
+            for (state, _), n in store.tally(run.id).items():
+                tasks[state.value] += n
+            runs["finished" if run.summed_at else "paused" if run.paused else "open"] += 1
+        for state in State:
+            yield _gauge("yaoki_tasks", tasks[state.value], state=state.value)
+        for status in ("open", "paused", "finished"):
+            yield _gauge("yaoki_runs", runs[status], status=status)
+        live = self._app.workers()
+        yield _gauge("yaoki_workers", len(live))
+        yield _gauge("yaoki_slots", sum(seen.worker.slots for seen in live))
+        now = self._app.clock.now()
+        limited = sum(account.until > now for account in store.accounts())
+        yield _gauge("yaoki_accounts_limited", limited)
+
+
+_VERSION = (("version", __version__),)
+
+
+def _gauge(name: str, value: float, **labels: str) -> Sample:
+    return Sample(name, name, tuple(labels.items()), float(value))
+
+
+def _nobody() -> Iterator[Sample]:
+    """Before the first run."""
+    yield _gauge("yaoki_metrics_complete", 1)
+    for name in ("yaoki_journal_seq", "yaoki_workers", "yaoki_slots"):
+        yield _gauge(name, 0)
+    yield from Counters().samples()
+
+
+# ------------------------------------------------------------------ traces
+
+
+def tracing(app: App, warn: Callable[[str], None]) -> Tracing | None:
+    """The trace of this repository's runs, where the environment names a collector."""
+    from yaoki.adapters.telemetry.collector import collector_of
+
+    collector = collector_of(os.environ, warn)
+    if collector is None:
+        return None
+    from yaoki.adapters.telemetry.trace_export import Tracing
+
+    known = secret_values(os.environ)
+
+    return Tracing(
+        app.store,
+        collector,
+        app.home / "traces.json",
+        end=app.store.cursor,
+        clock=app.clock,
+        clean=lambda text: mask(text, known),
+        warn=warn,
+    )

@@ -1,0 +1,245 @@
+"""How a command can end: which exit codes are possible, whatever it finds.
+
+Only what is certain counts: a command that may fail in some way that nobody foresees here can end
+with any code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yaoki.core.commands.program import Program, resolve, script
+from yaoki.core.commands.shell import AndOr, Group, Node, Pipeline, Simple, parse
+from yaoki.core.commands.shell import Sequence as Lines
+
+# Commands that end with zero whatever they find.
+_ZERO = frozenset(
+    (
+        *("true", ":", "echo", "printf", "pwd", "date", "sleep", "hostname", "whoami", "id"),
+        *("uname", "export", "unset", "alias", "umask", "local", "set", "shopt"),
+        *("tty", "clear", "history", "jobs", "times", "ulimit", "hash", "env", "printenv"),
+    )
+)
+SAYING = frozenset({"echo", "printf"})
+# Tools of which the help or the version is always there, once they are installed.
+_TOOLS = frozenset(
+    (
+        *("pytest", "py.test", "python", "python3", "pip", "pip3", "node", "npm", "npx", "yarn"),
+        *("pnpm", "bun", "deno", "go", "cargo", "rustc", "make", "gmake", "just", "tox", "nox"),
+        *("jest", "vitest", "mocha", "ava", "eslint", "prettier", "tsc", "mypy", "pyright"),
+        *("ruff", "flake8", "pylint", "black", "isort", "git", "bash", "sh", "ruby", "rspec"),
+        *("bundle", "rake", "php", "phpunit", "java", "javac", "mvn", "gradle", "dotnet", "mix"),
+        *("unittest", "uv", "poetry", "hatch", "pdm", "coverage", "docker", "gcc", "clang"),
+    )
+)
+_TELLING = frozenset({"--help", "-h", "--version", "-V", "help", "version", "-version"})
+_DRY = {
+    "make": ("-n", "--dry-run", "--just-print", "--recon"),
+    "gmake": ("-n", "--dry-run", "--just-print", "--recon"),
+    "just": ("-n", "--dry-run", "--list", "-l"),
+    "pytest": ("--collect-only", "--co", "--setup-plan", "--fixtures", "--markers"),
+    "ninja": ("-n",),
+    "rake": ("-n", "--dry-run", "-T"),
+    "rspec": ("--dry-run",),
+    "phpunit": ("--list-tests", "--list-suites"),
+    "jest": ("--listTests", "--showConfig"),
+    "mocha": ("--dry-run",),
+    "tox": ("--notest", "-l", "--listenvs", "-a"),
+    "nox": ("-l", "--list"),
+    "mvn": ("-DskipTests", "-Dmaven.test.skip=true"),
+    "gradle": ("-m", "--dry-run"),
+    "ctest": ("-N", "--show-only"),
+}
+# What git says of a checkout that holds exactly one commit is known before it is asked.
+_GIT = frozenset({"status", "log", "show", "branch", "rev-parse"})
+PLACES = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
+
+
+_IDLE_NODE = re.compile(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?")
+_IDLE_PYTHON = re.compile(
+    r"|pass|\d+|None|True|import (?:os|sys|re|json|time)|assert (?:True|1)"
+    r"|print\((?:'[^']*'|\"[^\"]*\"|\d+)?\)|(?:sys\.)?(?:exit|quit|_exit)\(0?\)|os\._exit\(0\)"
+)
+_ERREXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Which exits are possible: zero or another, at the end of the list or by leaving early."""
+
+    zero: bool = True
+    other: bool = True
+    left_zero: bool = False
+    left_other: bool = False
+
+    @property
+    def inner(self) -> Ends:
+        """Of a subshell, or of the whole: to leave it is to end it."""
+        return Ends(self.zero or self.left_zero, self.other or self.left_other)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.zero or self.other
+
+
+ZERO, OTHER, ANY = Ends(other=False), Ends(zero=False), Ends()
+
+
+def of_command(argv: Sequence[str], shell: str) -> Ends:
+    """The ends of a check's command."""
+    return _of_program(resolve(argv)) if argv else _of_lines(parse(shell)).inner
+
+
+def _of_lines(lines: Lines, *, strict: bool = False) -> Ends:
+    ends = ZERO
+    left_zero = left_other = False
+    for item, background in lines.items:
+        strict = strict or _sets_errexit(item)
+        now = ZERO if background else _of_list(item, ends)
+        left_zero, left_other = left_zero or now.left_zero, left_other or now.left_other
+        if strict and now.other:
+            left_other = True
+            now = Ends(now.zero, other=False)
+        ends = Ends(now.zero, now.other)
+        if not ends.goes_on:
+            break
+    return Ends(ends.zero, ends.other, left_zero, left_other)
+
+
+def _sets_errexit(item: AndOr) -> bool:
+    node = item.first.parts[0]
+    if not isinstance(node, Simple) or node.words[0] != "set":
+        return False
+    return any(_ERREXIT.fullmatch(word) for word in node.words)
+
+
+def _of_list(item: AndOr, before: Ends) -> Ends:
+    ends = _of_pipeline(item.first, before)
+    for operator, pipeline in item.rest:
+        runs = ends.zero if operator == "&&" else ends.other
+        after = _of_pipeline(pipeline, ends) if runs else Ends(zero=False, other=False)
+        zero, other = (False, ends.other) if operator == "&&" else (ends.zero, False)
+        ends = Ends(
+            zero or after.zero,
+            other or after.other,
+            ends.left_zero or after.left_zero,
+            ends.left_other or after.left_other,
+        )
+    return ends
+
+
+def _of_pipeline(pipeline: Pipeline, before: Ends) -> Ends:
+    """Any part that fails fails it: checks run under pipefail."""
+    if len(pipeline.parts) == 1:
+        ends = _of_node(pipeline.parts[0], before)
+    else:
+        each = [_of_node(part, before).inner for part in pipeline.parts]
+        ends = Ends(all(one.zero for one in each), any(one.other for one in each))
+    if not pipeline.negated:
+        return ends
+    return Ends(ends.other, ends.zero, ends.left_zero, ends.left_other)
+
+
+def _of_node(node: Node, before: Ends) -> Ends:
+    match node:
+        case Group(body, subshell):
+            ends = _of_lines(body)
+            return ends.inner if subshell else ends
+        case Simple(words) if words[0] in {"exit", "return"}:
+            return _left(words, before)
+        case Simple(words):
+            return _of_program(resolve(words), words)
+        case _:
+            return ANY
+
+
+def _left(words: Sequence[str], before: Ends) -> Ends:
+    code = words[1] if len(words) > 1 else "$?"
+    if code == "$?":
+        return Ends(False, False, before.zero, before.other)
+    zero, other = (code == "0", code != "0") if code.isdecimal() else (True, True)
+    return Ends(zero=False, other=False, left_zero=zero, left_other=other)
+
+
+def _of_program(program: Program, words: Sequence[str] = ()) -> Ends:
+    if not program.name:
+        # Assignments alone; one with a substitution has its exit code.
+        return ANY if any("$(" in word or "`" in word for word in words) else ZERO
+    inner = script(program)
+    if inner is not None:
+        strict = any(_ERREXIT.fullmatch(word) for word in program.args if word != inner)
+        return _of_lines(parse(inner), strict=strict).inner
+    if program.name == "false":
+        return OTHER
+    return ZERO if _ends_well(program) else ANY
+
+
+def _ends_well(program: Program) -> bool:
+    name, args = program.name, program.args
+    if name in {"env", "printenv", "wait"}:
+        return not args
+    if name in _ZERO:
+        return not any("$(" in word or "`" in word for word in args) or name in SAYING
+    if name in _TOOLS and args and (args[-1] in _TELLING) and len(args) <= 3:
+        return True
+    if any(
+        arg.partition("=")[0] in _DRY.get(name, ()) or arg in _DRY.get(name, ()) for arg in args
+    ):
+        return True
+    match name:
+        case "cd" | "ls" | "stat" | "du":
+            return all(arg in PLACES or arg.startswith("-") for arg in args)
+        case "find":
+            return _idle_find(args)
+        case "test" | "[" | "[[":
+            return _idle_test([arg for arg in args if arg not in {"]", "]]"}])
+        case "git":
+            return idle_git(program)
+        case "cat" | "touch" | "mkdir":
+            return bool(args) and all(arg in PLACES or arg.startswith("-") for arg in args)
+        case _ if name.startswith("python") and args[:1] == ("-c",):
+            return _idle_python(args[1] if len(args) > 1 else "")
+        case "node" if args[:1] in {("-e",), ("-p",)}:
+            return bool(
+                re.fullmatch(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?", args[1])
+            )
+        case _:
+            return False
+
+
+def _idle_find(args: Sequence[str]) -> bool:
+    """It ends well though it finds nothing."""
+    roots = [arg for arg in args[:1] if not arg.startswith("-")]
+    runs = any(arg.startswith(("-exec", "-ok")) for arg in args)
+    return all(root in PLACES for root in roots) and not runs
+
+
+def _idle_test(args: Sequence[str]) -> bool:
+    """Of constants, or of a place that is always there."""
+    match list(args):
+        case [("-d" | "-e" | "-r" | "-w" | "-x" | "-s"), place]:
+            return place in PLACES
+        case ["-n", text]:
+            return bool(text) and "$" not in text and "`" not in text
+        case ["-z", text]:
+            return not text
+        case [text]:
+            return bool(text) and "$" not in text and "`" not in text
+        case [left, ("=" | "==" | "-eq"), right]:
+            return left == right and "$(" not in left and "`" not in left
+        case _:
+            return False
+
+
+def idle_git(program: Program) -> bool:
+    args = [arg for arg in program.args if arg not in {"--no-pager", "-C", "."}]
+    if not args or args[0] == "diff":
+        return all(arg.startswith("-") or arg in {"HEAD", "."} for arg in args[1:])
+    plain = all(arg.startswith("-") or arg in {"HEAD", "."} for arg in args[1:])
+    return args[0] in _GIT and plain
+
+
+def _idle_python(code: str) -> bool:
+    return all(_IDLE_PYTHON.fullmatch(line.strip()) for line in re.split(r"[;\n]", code))

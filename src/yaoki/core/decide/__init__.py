@@ -1,0 +1,1 @@
+"""`decide` and its rules: what follows from what a stage saw."""

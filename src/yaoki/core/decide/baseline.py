@@ -1,0 +1,187 @@
+"""Old failures and new ones: what stood at the base is told, not blamed.
+
+Only a base whose suite ran as a whole is known.  What fails there by name and in the same way may
+fail again; what passed there must pass again (core/decide/integrity.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from yaoki.core.counting import count
+from yaoki.core.machine.codec import to_data
+from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+
+KNOWN = "known"
+RAW = ("errorOutput", "stdout", "stderr")
+# What the readers of checks make of an output, one entry for each item.
+LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
+COUNT, PASSED = "failureCount", "passedCount"
+TEST = "test-failed"
+_ASSERTION = re.compile(r"assert\b|(?:[\w.]{1,200}\.)?AssertionError\b")
+_EXCEPTION = re.compile(
+    r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault))\b"
+)
+
+
+def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
+    """The same command under the same conditions has the same key, whatever the check is called."""
+    parts = (
+        spec.type,
+        spec.argv,
+        spec.shell,
+        spec.path,
+        spec.file,
+        spec.git,
+        spec.success,
+        spec.reader,
+    )
+    more = (spec.cwd, dict(spec.env), spec.entry, spec.options, setup)
+    text = json.dumps(to_data([*parts, *more]), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def of_base(seen: Finding) -> Finding:
+    """A finding of the base itself: what did not run as a whole is no baseline (rule 16.5).
+
+    Tests were collected and at least one passed, or nobody can tell old failures from new ones.
+    """
+    if seen.outcome is not Outcome.FAILED:
+        return seen
+    why = _incomplete(seen)
+    if not why:
+        return seen
+    return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+
+
+def at_base(seen: Finding) -> Finding:
+    """The same for people: a suite that ran as a whole is red, though no test of it passes."""
+    return of_base(seen) if stopped(seen) else seen
+
+
+def stopped(seen: Finding) -> str:
+    """What kept the suite from running as a whole; nothing when it did."""
+    missing = seen.params.get("missingModules", ())
+    if missing:
+        named = ", ".join(repr(name) for name in missing)
+        return f"cannot run: No module named {named}: {seen.params.get('remedy', '')}"
+    if seen.params.get("loadError"):
+        return f"cannot run: its tests did not load: {seen.message}"
+    early = seen.params.get("stoppedEarly")
+    if early:
+        return (
+            f"did not run to its end ({early}), so the tests behind the first failure are unknown"
+        )
+    return ""
+
+
+def _incomplete(seen: Finding) -> str:
+    """Why nobody can tell old failures from new ones here; nothing when one can."""
+    if why := stopped(seen):
+        return why
+    counted = PASSED in seen.params
+    if counted and not seen.params[PASSED]:
+        return f"cannot run: no test passes: {seen.message}"
+    if not counted and seen.pattern == TEST and seen.items:
+        return f"cannot run: it does not say which tests pass: {seen.message}"
+    return ""
+
+
+def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = True) -> Finding:
+    """The finding of a check held against the base, which is `of_base`.
+
+    Of a guard only what is new, or what the task was to fix, fails it.  Where the failures have no
+    names nobody can tell old from new, so the finding stands.  A module that is missing at the
+    base as well is no fault of the task: a guard cannot run without it, and any other check cannot
+    if the project declares it; else the task may be to make it.
+    """
+    if now.outcome is not Outcome.FAILED:
+        return now
+    if _missing_anyway(now, base, guard=guard):
+        why = _incomplete(now)
+        return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+    if not guard or base.outcome is Outcome.PASSED or stopped(now):
+        return now
+    if base.outcome is not Outcome.FAILED:
+        return replace(now, message=f"{now.message} (at the base the check {_said(base)})")
+    if not now.items or not base.items or _cut(now.items) or _cut(base.items):
+        words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
+        return replace(now, message=words)
+    return _divided(now, base, fixes)
+
+
+def _said(base: Finding) -> str:
+    return base.message if base.message.startswith(("cannot run", "did not run")) else "cannot run"
+
+
+def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
+    missing = set(now.params.get("missingModules", ()))
+    if not guard and not missing <= set(now.params.get("declaredModules", ())):
+        return False
+    return bool(missing) and missing <= set(base.params.get("missingModules", ()))
+
+
+def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
+    """Old failures are those of the same name that fail in the same way."""
+    old = {(item.name, kind_of(item.message)) for item in base.items}
+    blamed = tuple(
+        item
+        for item in now.items
+        if (item.name, kind_of(item.message)) not in old or _wanted(item, fixes)
+    )
+    known = tuple(i.name for i in now.items if i not in blamed)
+    if not blamed:
+        words = f"{count(len(known), 'failure')} stood at the base already: {', '.join(known[:5])}"
+        params = {**now.params, KNOWN: list(known)}
+        return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
+    words = f"{count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
+    params = {**_only(now, blamed), KNOWN: list(known)}
+    if not known:
+        return replace(now, message=words, items=blamed, params=params)
+    # The raw output speaks of old failures too, so only the named new ones go back to the agent.
+    named = {key: held for key, held in params.items() if key not in RAW}
+    return replace(now, message=words, items=blamed, params=named, output="")
+
+
+def kind_of(message: str) -> str:
+    """The kind of a failure: an exception by its name, an assertion, or nothing that is known."""
+    if _ASSERTION.match(message):
+        return "AssertionError"
+    hit = _EXCEPTION.match(message)
+    return hit[1].rpartition(".")[2] if hit else ""
+
+
+def unmatched(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
+    """The names to mend that no failure of the base has; of a list that was cut nobody knows."""
+    if any(_cut(base.items) for base in bases):
+        return ()
+    items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
+    return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
+
+
+def _only(now: Finding, blamed: Sequence[Item]) -> dict[str, Any]:
+    """The params without what is not blamed; readers list the same faults in the same order."""
+    kept = [at for at, item in enumerate(now.items) if item in blamed]
+    whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
+    lists = {name: [value[at] for at in kept] for name, value in whole.items()}
+    count = {COUNT: len(kept)} if COUNT in now.params else {}
+    return {**now.params, **lists, **count}
+
+
+def _told(item: Item) -> str:
+    return f"{item.name}: {item.message}" if item.message else item.name
+
+
+def _wanted(item: Item, fixes: Sequence[str]) -> bool:
+    return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
+
+
+def _cut(items: Sequence[Item]) -> bool:
+    """Is the list not whole?"""
+    return any(item.more for item in items)

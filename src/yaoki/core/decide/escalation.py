@@ -1,0 +1,266 @@
+"""What a person is told and asked when a task cannot go on; what an agent is told to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.counting import count
+from yaoki.core.decide.classification import AGENT_FAILED, ELSEWHERE, FATAL
+from yaoki.core.decide.integrity import PATTERN as WEAKENED
+from yaoki.core.decide.retry import BUDGET_RULE, Decision
+from yaoki.core.model import (
+    BUILT_IN,
+    GIT_CONFIG,
+    NO_CHANGE,
+    Choice,
+    Failure,
+    Kind,
+    Question,
+    Reason,
+    Task,
+    TaskKind,
+)
+
+MESSAGE_MAX = 500
+# No agent works on these, so nobody would read words.
+MERE = frozenset({TaskKind.CHECK, TaskKind.GROUP})
+QUESTION_MAX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationReport:
+    """The escalation as rule 10.3 shapes it."""
+
+    type: str
+    description: str
+    summary: Mapping[str, Any]
+    message: str
+    actions: tuple[str, ...]
+    question: Question
+
+
+TEMPLATES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "MAX_RETRIES": "{task}: not done after {tries}.\nMain problem: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "FATAL_ERROR": "{task}: an error that no retry mends.\nError: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "HUMAN_JUDGMENT": "{task}: needs your judgment.\nReason: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+        "RESOURCE_EXHAUSTED": "{task}: stopped at a resource limit.\nLimit: {issue}\n"
+        "What you can do:\n{actions}\nDetails: yaoki why {id}",
+    },
+    "ja": {
+        "MAX_RETRIES": "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
+        "主な問題: {issue}\nできること:\n{actions}\n詳細: yaoki why {id}",
+        "FATAL_ERROR": "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+        "HUMAN_JUDGMENT": "{task}: あなたの判断が必要です。\n理由: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+        "RESOURCE_EXHAUSTED": "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
+        "できること:\n{actions}\n詳細: yaoki why {id}",
+    },
+}
+
+_TYPE: Mapping[Reason, str] = {
+    Reason.MAX_RETRIES: "MAX_RETRIES",
+    Reason.MAX_RETRIES_INTEGRATION: "MAX_RETRIES",
+    Reason.CONFLICT: "MAX_RETRIES",
+    Reason.SYSTEM_ERROR_TRANSIENT: "MAX_RETRIES",
+    Reason.SYSTEM_ERROR_PERMANENT: "FATAL_ERROR",
+    Reason.MANUAL: "HUMAN_JUDGMENT",
+    Reason.DEPENDENCY_FAILED: "HUMAN_JUDGMENT",
+    Reason.NEEDS_HUMAN: "HUMAN_JUDGMENT",
+    Reason.RESOURCE_EXHAUSTED: "RESOURCE_EXHAUSTED",
+    Reason.UNKNOWN: "HUMAN_JUDGMENT",
+}
+
+
+def clip(text: str, most: int) -> str:
+    """The text within `most` characters, head and tail kept, the cut said."""
+    if len(text) <= most:
+        return text
+    mark = f"\n[{len(text) - most} characters cut]\n"
+    keep = max(0, most - len(mark) - 8)
+    head = keep // 3
+    tail = keep - head
+    return (text[:head] + mark + text[len(text) - tail :])[:most]
+
+
+def first_line(text: str, most: int = 160) -> str:
+    return _cut(next(iter(text.strip().splitlines()), ""), most)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def report(
+    task: Task,
+    failure: Failure,
+    blocked: Reason,
+    decision: Decision,
+    now: datetime,
+    kinds: tuple[str, ...],
+) -> EscalationReport:
+    """`kinds` are the failures of the task so far, this one included, in their order."""
+    type_ = _TYPE[blocked]
+    actions = _actions(task, failure)
+    issue = _issue(task, failure, decision)
+    words = _message(task, type_, issue, actions)
+    return EscalationReport(
+        type_,
+        decision.reasoning,
+        _summary(task, failure, now, kinds),
+        words,
+        actions,
+        Question(_ask(task, failure, issue), _choices(task, failure)),
+    )
+
+
+def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "total_attempts": task.attempt,
+        "failure_types": list(kinds),
+        "last_failure": {
+            "type": failure.kind.value,
+            "message": first_line(failure.message, 300),
+            "timestamp": now.isoformat(),
+        },
+    }
+
+
+def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
+    """Only what can be done: there is no taking over without a worktree, or of a mere check."""
+    only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
+    waivable = _of_a_check(task, failure) and failure.check in waivable_names(task)
+    waivable = waivable and (only_checks or bool(task.work.head))
+    can = {
+        Choice.RETRY: True,
+        Choice.DONE: bool(task.work.worktree) and not only_checks,
+        Choice.WAIVE: waivable,
+        Choice.ABORT: True,
+    }
+    return tuple(choice for choice, possible in can.items() if possible)
+
+
+def _of_a_check(task: Task, failure: Failure) -> bool:
+    """Is it what a check said that stands in the way?
+
+    The failure of an agent names the check that failed beside it, but without that check the
+    agent would have failed just as well.
+    """
+    exit_ = task.work.exit
+    match failure.kind:
+        case Kind.QUALITY_FAILURE:
+            found = True
+        case Kind.INCOMPLETE:
+            by_agent = failure.pattern in {"no-change", AGENT_FAILED}
+            found = not by_agent or exit_ is None or exit_.clean
+        case Kind.ESCALATE_REQUIRED:
+            found = bool(failure.pattern) or failure.check == GIT_CONFIG
+        case _:
+            found = failure.ours or bool(failure.account)
+    return found and bool(failure.check)
+
+
+def waivable_names(task: Task) -> frozenset[str]:
+    """The checks of the plan, and what must hold of any change."""
+    return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN))
+
+
+def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
+    first = FATAL[failure.code].actions if failure.code in FATAL else ()
+    words = ' "words for the agent"' if task.spec.kind not in MERE else ""
+    found = [*first, f"yaoki answer {task.id} retry{words}"]
+    if Choice.DONE in _choices(task, failure):
+        merge = f" (git merge yaoki/{task.run_id})" if failure.kind is Kind.CONFLICT else ""
+        found.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
+    if Choice.WAIVE in _choices(task, failure):
+        found.append(f"yaoki answer {task.id} waive --check {failure.check}")
+    found.append(f"yaoki answer {task.id} abort")
+    return tuple(found)
+
+
+def _ask(task: Task, failure: Failure, issue: str) -> str:
+    if failure.kind is Kind.ESCALATE_REQUIRED:
+        # In the agent's own words, all of them: the choice often stands in the last line.
+        lines = (line.rstrip() for line in failure.message.strip().split("\n"))
+        return _cut("\n".join(lines), QUESTION_MAX)
+    if failure.check == NO_CHANGE:
+        return _accept(task, failure)
+    # A fault of ours comes with the command that mends it, which must be whole.
+    issue = first_line(issue, 800 if failure.ours else 240)
+    words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
+    can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
+    return f"{task.spec.name} is not done: {issue}.{_allowed(failure)} {can} or abort?"
+
+
+def _allowed(failure: Failure) -> str:
+    """The key of a plan that lets pass what was found: a task may be to change what tests say."""
+    if failure.pattern != WEAKENED:
+        return ""
+    return " A plan allows it to a task by allow_weaker_tests: true and a scope."
+
+
+def _accept(task: Task, failure: Failure) -> str:
+    """Is a task done of which nothing was changed?  Only a person can say."""
+    said = first_line(str(failure.params.get("agentSaid", "")), 300)
+    agent = f" The agent says: {said}" if said else " The agent does not say why."
+    places = str(failure.params.get(ELSEWHERE, ""))
+    work = f" Its work is elsewhere: {places}." if places else ""
+    return _cut(
+        f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
+        "Accept it as done (waive), try again, take over or abort?",
+        QUESTION_MAX,
+    )
+
+
+def _issue(task: Task, failure: Failure, decision: Decision) -> str:
+    """What stands in the way, and which check says so; before it a budget that is used up."""
+    limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
+    where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
+    return f"{limit}{where}{failure.message}"
+
+
+def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> str:
+    """Within the bound: the issue is shortened first, so the next command stays whole."""
+    template = TEMPLATES.get(task.spec.language, TEMPLATES["en"])[type_]
+    most = min(task.spec.policy.message_max, MESSAGE_MAX)
+    if not task.spec.policy.trace_link:
+        template = template.rsplit("\n", 1)[0]
+    listed = [f"- {action}" for action in actions]
+    for issue_max, shown in ((160, 4), (100, 3), (80, 2), (60, 1)):
+        words = template.format(
+            task=first_line(task.spec.name, 40),
+            id=task.id,
+            attempts=task.attempt,
+            tries=count(task.attempt, "attempt"),
+            issue=first_line(issue, issue_max),
+            actions="\n".join(listed[:shown]),
+        )
+        if len(words) <= most:
+            return words
+    return f"{first_line(task.spec.name, 30)}: yaoki why {task.id}"
+
+
+_HINTS: Mapping[Kind, str] = {
+    Kind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
+    Kind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
+    Kind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no endless process.",
+    Kind.CONFLICT: "The work conflicts with the run branch. Resolve the files named below so that "
+    "both intentions hold; leave no conflict marker and no file of one side.",
+}
+
+
+def hint(failure: Failure | None, own: Mapping[Kind, str] | None = None) -> str:
+    """What an agent is told to change; empty for failures that repeat the identical prompt.
+
+    `own` are the words of the settings, which go before ours.
+    """
+    if failure is None or failure.kind not in _HINTS:
+        return ""
+    return (own or {}).get(failure.kind) or _HINTS[failure.kind]

@@ -1,0 +1,225 @@
+"""Values to plain JSON data and back.
+
+One encoder and one decoder are built per class, once, from its type hints; fields at their default
+are left out, so rows stay short and old rows read well when a field is added.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from yaoki.core.machine import events
+from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, Policy, Spec
+
+Value = TypeVar("Value")
+Codec = Callable[[Any], Any]
+
+
+def to_data(value: Any) -> Any:
+    """Plain JSON data; dataclasses lose the fields that stand at their default."""
+    kind: Any = type(value)
+    return _to_data(kind)(value)
+
+
+@cache
+def _to_data(cls: Any) -> Codec:
+    if issubclass(cls, Enum):
+        return attrgetter("value")
+    if is_dataclass(cls):
+        return _encoder(cls)
+    if issubclass(cls, datetime):
+        return datetime.isoformat
+    if issubclass(cls, timedelta):
+        return timedelta.total_seconds
+    if issubclass(cls, Mapping):
+        return lambda held: {str(k): to_data(v) for k, v in held.items()}
+    if issubclass(cls, tuple | list | frozenset):
+        return lambda held: [to_data(v) for v in held]
+    return lambda held: held
+
+
+def from_data(cls: type[Value], data: Any) -> Value:
+    """The value that `to_data` wrote.  Unknown keys are an error: nothing is dropped silently."""
+    hint: Any = cls
+    made: Value = _decoder(hint)(data)
+    return made
+
+
+def part_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Some fields of a dataclass, those at their default left out."""
+    held: Any = type(value)
+    whole: dict[str, Any] = _encoder_of(held, names)(value)
+    return whole
+
+
+def part_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What `part_to_data` wrote, as keyword arguments."""
+    known = _part_decoders(cls, names)
+    return {name: known[name](held) for name, held in data.items()}
+
+
+@cache
+def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, Codec]:
+    hints = get_type_hints(cls)
+    return {name: _decoder(hints[name]) for name in names}
+
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def _encoder(cls: Any) -> Codec:
+    return _encoder_of(cls, ())
+
+
+@cache
+def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
+    rows = tuple((f.name, _default(f)) for f in fields(cls) if not names or f.name in names)
+    # One look for all fields at once; the second name is there because one alone gives no tuple.
+    every = attrgetter(*(name for name, _ in rows), "__class__")
+
+    def encode(value: Any) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for (name, default), held in zip(rows, every(value), strict=False):
+            if held is default or held == default:
+                continue
+            data[name] = held if type(held) in _PLAIN else to_data(held)
+        return data
+
+    return encode
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return MISSING
+
+
+@cache
+def _decoder(hint: Any) -> Codec:
+    if hint is Any or hint in _PLAIN:
+        return lambda data: data
+    if hint is datetime:
+        return datetime.fromisoformat
+    if hint is timedelta:
+        return lambda data: timedelta(seconds=data)
+    if getattr(hint, "__supertype__", None) is str:
+        return lambda data: data
+    origin = get_origin(hint)
+    if origin in {Union, types.UnionType}:
+        return _optional(hint)
+    if origin is tuple:
+        inner = _decoder(get_args(hint)[0])
+        return lambda data: tuple(inner(item) for item in data)
+    if origin is not None and issubclass(origin, Mapping):
+        key, held = (_decoder(arg) for arg in get_args(hint))
+        return lambda data: {key(k): held(v) for k, v in data.items()}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint
+    return _dataclass_decoder(hint)
+
+
+def _optional(hint: Any) -> Codec:
+    (inner,) = (_decoder(arg) for arg in get_args(hint) if arg is not type(None))
+    return lambda data: None if data is None else inner(data)
+
+
+def _dataclass_decoder(cls: Any) -> Codec:
+    hints = get_type_hints(cls)
+    known = {f.name: _decoder(hints[f.name]) for f in fields(cls)}
+
+    def decode(data: Mapping[str, Any]) -> Any:
+        return cls(**{name: known[name](held) for name, held in data.items()})
+
+    return decode
+
+
+# ------------------------------------------------------------------ specifications by name
+
+_SHARED: Mapping[str, type[Any]] = {"checks": CheckSpec, "agents": AgentSpec}
+_BARE_POLICY = Policy(rules={})
+_BARE = {"name": "", "goal": ""}
+
+
+def spec_to_data(spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
+    """What the catalogue holds is named; anything else is written out."""
+    data: dict[str, Any] = to_data(replace(spec, checks=(), agents=(), policy=_BARE_POLICY))
+    for field in _SHARED:
+        held = getattr(spec, field)
+        if held:
+            data[field] = [_name_or_data(item, getattr(catalogue, field)) for item in held]
+    data["policy"] = _policy_name(spec, catalogue) or to_data(spec.policy)
+    return data
+
+
+def _policy_name(spec: Spec, catalogue: Catalogue) -> str:
+    names = (f"task:{spec.name}", "default")
+    return next((n for n in names if catalogue.policies.get(n) == spec.policy), "")
+
+
+def _name_or_data(item: Any, shelf: Mapping[str, Any]) -> Any:
+    return item.name if shelf.get(item.name) == item else to_data(item)
+
+
+def spec_from_data(data: Mapping[str, Any], catalogue: Catalogue) -> Spec:
+    made = dict(data)
+    shared = {
+        field: tuple(
+            getattr(catalogue, field)[item] if isinstance(item, str) else from_data(cls, item)
+            for item in made.pop(field, ())
+        )
+        for field, cls in _SHARED.items()
+    }
+    named = made.pop("policy")
+    policy = catalogue.policies[named] if isinstance(named, str) else from_data(Policy, named)
+    return replace(
+        from_data(Spec, made), policy=policy, checks=shared["checks"], agents=shared["agents"]
+    )
+
+
+# ------------------------------------------------------------------ events
+
+EVENTS: dict[str, type[Any]] = {
+    name: cls
+    for cls in vars(events).values()
+    if isinstance(cls, type) and isinstance(name := getattr(cls, "NAME", None), str)
+}
+
+
+_TOLD_WHOLE = (events.RetryDecided, events.EscalateDecided, events.PromptSent, events.Held)
+
+
+def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
+    if isinstance(event, events.Note):
+        return {key: to_data(held) for key, held in event.data.items()}
+    if isinstance(event, events.Submitted):
+        inherited = part_to_data(event, ("parent", "lineage", "counts", "spent_on"))
+        return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
+    if isinstance(event, events.Planned):
+        # Each task stands in a line of its own.
+        event = replace(event, specs=())
+    if isinstance(event, _TOLD_WHOLE):
+        # People and tools read these by name, so no field is left out, default or not.
+        return {field.name: to_data(getattr(event, field.name)) for field in fields(event)}
+    data: dict[str, Any] = to_data(event)
+    return data
+
+
+def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) -> events.Event:
+    """An event of a name that no class claims only tells."""
+    cls = EVENTS.get(name)
+    if cls is None:
+        return events.Note(name, data)
+    if cls is events.Submitted:
+        rest = from_data(events.Submitted, {**data, "spec": _BARE})
+        return replace(rest, spec=spec_from_data(data["spec"], catalogue))
+    event: events.Event = from_data(cls, data)
+    return event

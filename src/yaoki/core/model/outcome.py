@@ -1,0 +1,188 @@
+"""What was seen: findings, verdicts, how an agent ended, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from yaoki.core.model.enums import BUILT_IN, Kind, OnFailure, Outcome, Reason, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One detail of a failing check: a test, a file, a line.
+
+    `more` is above zero in the item that ends a list which was cut: so many are not listed.
+    """
+
+    name: str
+    message: str = ""
+    where: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check saw on one commit.
+
+    `transient`: what broke it may be gone at the next try; `code` is an entry of the fatal
+    catalogue where it never is.  `retry_after` and `account` are of a judge whose service named
+    a limit.  `fault`: something of ours failed over it and is written down.  `passing` names the
+    tests that passed, all of them or, where they are too many or unknown, none; it is kept with a
+    baseline and never told to an agent.  `proves`: the check could have failed.  `replan`: the task
+    itself is wrong, so no further try helps.
+    """
+
+    check: str
+    outcome: Outcome
+    required: bool = True
+    on_failure: OnFailure = OnFailure.RETRY
+    pattern: str = ""
+    message: str = ""
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int | None = None
+    output: str = ""
+    log: str = ""
+    seconds: float = 0.0
+    transient: bool = False
+    code: str = ""
+    retry_after: timedelta | None = None
+    account: str = ""
+    fault: str = ""
+    passing: tuple[str, ...] = ()
+    proves: bool = True
+    replan: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Does this finding let the list go on?"""
+        return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
+
+    @property
+    def proof(self) -> bool:
+        """Does this finding alone prove something of the work?"""
+        good = self.outcome in {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
+        return good and self.required and self.proves and self.check not in BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the checks said of one commit.
+
+    Nothing checked is nothing proven: a verdict without a required finding that could have failed
+    and passed (or was waived by a person) does not pass, and skipped is not passed.  What must
+    hold of any change proves nothing of this one.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        return any(f.proof for f in self.findings) and all(f.settled for f in self.findings)
+
+    @property
+    def failing(self) -> Finding | None:
+        return next((f for f in self.findings if not f.settled), None)
+
+
+CUT_OFF = frozenset({"cancel", "lease", "stop"})
+
+
+def ending(code: int | None, signal: int | None, ended_by: str) -> str:
+    """An end that deserves a word even where the work was proven."""
+    if ended_by:
+        return f"ended by its {ended_by}" if ended_by == "deadline" else f"ended: {ended_by}"
+    if signal is not None:
+        return f"signal {signal}"
+    return f"exit code {code}" if code else ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentExit:
+    """How an agent ended.  `ended_by` is empty when it ended by itself.
+
+    Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded tail of its
+    error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
+    in which words; `unreadable`: why its note could not be read, which is no word of success.
+    `contradiction`: it says that the task and its checks contradict each other.  `start_fault`:
+    this machine could not start it; `start_denied`: it may not be executed here.
+    `report_bytes`: how much it said on its
+    output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
+    of itself; None when it did not, which is unknown and never zero.
+
+    `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
+    reach), session (the conversation is gone), request (refused as malformed), notfound,
+    forbidden, context (too long for the model), turns (its own bound), unfinished (it ended
+    without a last word), denied (it was not allowed to go on), unknown (it failed as no rule
+    explains).
+    """
+
+    code: int | None = None
+    signal: int | None = None
+    ended_by: str = ""
+    seconds: float = 0.0
+    output_bytes: int = 0
+    output_bytes_max: int = 0
+    error: str = ""
+    question: str = ""
+    retry_after: timedelta | None = None
+    limit: str = ""
+    retry_safe: bool = True
+    session: str = ""
+    start_error: str = ""
+    start_fault: bool = False
+    start_denied: bool = False
+    failed: bool = False
+    claim: str = ""
+    unreadable: str = ""
+    contradiction: str = ""
+    report_bytes: int = 0
+    said: str = ""
+    cost: float | None = None
+    tokens: int | None = None
+    turns: int | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Ended for our own reasons: nobody knows what it would have done, only what it cost."""
+        return self.ended_by in CUT_OFF
+
+    @property
+    def ending(self) -> str:
+        """How it ended, where that was not by itself with exit code 0; else empty."""
+        return ending(self.code, self.signal, self.ended_by)
+
+    @property
+    def clean(self) -> bool:
+        """Nothing it left behind says that it did not come to its own end."""
+        bad = self.ended_by or self.start_error or self.limit or self.failed
+        return self.code == 0 and not bad
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt did not land.
+
+    `account`: whose limit it was when it was not that of the task's own agent.  `source`: what
+    of ours failed.  `replan`: a planner is asked first, if the run has one.
+    """
+
+    kind: Kind
+    message: str
+    pattern: str = ""
+    check: str = ""
+    items: tuple[Item, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    fingerprint: str = ""
+    retry_after: timedelta | None = None
+    retry_safe: bool = True
+    ours: bool = False
+    reason: Reason | None = None
+    code: str = ""
+    account: str = ""
+    source: Source | None = None
+    replan: bool = False

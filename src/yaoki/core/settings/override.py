@@ -1,0 +1,99 @@
+"""What a task or a settings file says of retries, laid over what held before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from yaoki.core.counting import count
+from yaoki.core.model import CONTENT, Backoff, Kind
+from yaoki.core.settings.settings import RETRYABLE, Cause, Retry
+
+
+def with_max_retries(retry: Retry, most: int) -> Retry:
+    """`max_retries` of a task: zero escalates at once whatever failed, an interruption excepted;
+    another number holds for the failures of the content.
+    """
+    kinds = CONTENT if most else frozenset(RETRYABLE) - {Kind.LOST}
+    made = _with_retries(retry, dict.fromkeys(kinds, most), most)
+    return made if most else replace(made, rerun_from_branch=False)
+
+
+def with_iterations(retry: Retry, most: int) -> Retry:
+    """`max_iterations` of a task that says no more of retries: so many tries at its content, the
+    re-run from the run branch included.
+    """
+    made = _with_retries(retry, dict.fromkeys(CONTENT, most - 1), most - 1)
+    return replace(made, rerun_from_branch=False)
+
+
+def within_iterations(retry: Retry, most: int) -> Retry:
+    """`max_iterations` as a bound on what the task's own `retry` allows."""
+    together = min(retry.content_retries_max, most - 1)
+    lowered = {kind: min(retry.rule(kind).retries_max, together) for kind in CONTENT}
+    return replace(_with_retries(retry, lowered, together), rerun_from_branch=False)
+
+
+def _with_retries(retry: Retry, numbers: Mapping[Kind, int], together: int) -> Retry:
+    """New numbers for some kinds and for the content as a whole; all other kinds keep theirs."""
+    causes = {
+        kind: replace(
+            retry.cause(kind), max_retries=numbers.get(kind, retry.rule(kind).retries_max)
+        )
+        for kind in RETRYABLE
+    }
+    return replace(retry, default_max_retries=together, cause_specific=causes)
+
+
+def with_cause(retry: Retry, kind: Kind, cause: Cause) -> Retry:
+    """What a task says of one kind.  To name a kind is to allow its retry."""
+    before = retry.cause_specific.get(kind, Cause())
+    most = before.max_retries if cause.max_retries is None else cause.max_retries
+    merged = Cause(
+        most,
+        cause.backoff or before.backoff,
+        cause.modification_hint or before.modification_hint,
+    )
+    listed = retry.retryable_failures
+    return replace(
+        retry,
+        cause_specific={**retry.cause_specific, kind: merged},
+        retryable_failures=listed if kind in listed else (*listed, kind),
+    )
+
+
+def backoff_over(base: Backoff, given: Mapping[str, Any]) -> Backoff:
+    """The keys of a file laid over a backoff.  A fixed wait is its own maximum."""
+    kind = str(given.get("type", base.type))
+    initial = _milliseconds(given, "initial_delay_ms", base.initial)
+    fixed = initial if kind == "fixed" else base.maximum
+    return Backoff(
+        type=kind,
+        initial=initial,
+        multiplier=float(given.get("multiplier", base.multiplier)),
+        maximum=_milliseconds(given, "max_delay_ms", fixed),
+        jitter=float(given.get("jitter", base.jitter)),
+    )
+
+
+def _milliseconds(given: Mapping[str, Any], name: str, otherwise: timedelta) -> timedelta:
+    return timedelta(milliseconds=given[name]) if name in given else otherwise
+
+
+def backoff_defect(backoff: Backoff) -> str:
+    """Why this backoff cannot be; empty when it can."""
+    initial, maximum = (
+        round(wait.total_seconds() * 1_000) for wait in (backoff.initial, backoff.maximum)
+    )
+    if initial <= maximum:
+        return ""
+    return f"initial_delay_ms {initial} is over max_delay_ms {maximum}"
+
+
+def retries_defect(most: int, total: int) -> str:
+    """Why so many retries can never happen; empty when they can."""
+    if most < total:
+        return ""
+    return f"{count(most, 'retry', 'retries')} can never be reached: max_total_attempts is {total}"

@@ -1,7 +1,0 @@
-"""`yaoki demo`: eight agents fall in eight ways, and yaoki raises them.  No key, no network."""
-
-from __future__ import annotations
-
-from yaoki.demo.command import command
-
-__all__ = ["command"]

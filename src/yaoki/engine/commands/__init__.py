@@ -1,0 +1,1 @@
+"""What people may ask of a run: submit, extend, cancel, answer, undo, merge."""

@@ -1,0 +1,1 @@
+"""The worker process: slots, claims, heartbeats and what runs beside them."""

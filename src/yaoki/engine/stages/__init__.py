@@ -1,0 +1,1 @@
+"""The four stages of an attempt: prepare, work, verify, land."""

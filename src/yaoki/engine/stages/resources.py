@@ -1,0 +1,97 @@
+"""What a worktree has for itself: a leased range of ports and a name for its databases."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from yaoki.core.model import Task
+from yaoki.core.settings.resources import Ports, database_name
+from yaoki.ports import Clock, Store
+
+# How long nobody new is let in after all ranges were found taken, and then one asks again.
+PAUSE = timedelta(seconds=5)
+
+
+class Machine(Protocol):
+    """Who uses which ports on this machine, whatever store they belong to."""
+
+    def alone(self) -> AbstractContextManager[None]: ...
+    def others(self, owner: str) -> list[tuple[int, int]]: ...
+    def keep(self, owner: str, worktree: str, base: int, count: int) -> None: ...
+    def drop(self, owner: str) -> None: ...
+
+
+class Resources:
+    """Leased in the store when a worktree is prepared, given back when it goes."""
+
+    def __init__(
+        self,
+        store: Store,
+        machine: Machine,
+        clock: Clock,
+        *,
+        host: str,
+        ports: Ports | None,
+        prefix: str,
+        worktree: Callable[[Task], str],
+    ) -> None:
+        self._store, self._machine, self._clock = store, machine, clock
+        self._host, self._ports, self._prefix = host, ports, prefix
+        self._worktree = worktree
+        self._bases: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._full_until: datetime | None = None
+
+    def take(self, task: Task) -> Mapping[str, str] | None:
+        """The task's variables, the same each time; nothing when every range is taken."""
+        named = {"YAOKI_DATABASE": database_name(self._prefix, task.id)}
+        if self._ports is None:
+            return named
+        base = self._bases.get(task.id)
+        if base is None:
+            base = self._lease(task, self._ports)
+        if base is None:
+            self._full_until = self._clock.now() + PAUSE
+            return None
+        count = str(self._ports.count)
+        return {**named, "YAOKI_PORT_BASE": str(base), "YAOKI_PORT_COUNT": count}
+
+    def _lease(self, task: Task, ports: Ports) -> int | None:
+        with self._lock, self._machine.alone():
+            avoid = self._machine.others(task.id)
+            base = self._store.lease_ports(task.id, self._host, ports, avoid)
+            if base is not None:
+                self._machine.keep(task.id, self._worktree(task), base, ports.count)
+                self._bases[task.id] = base
+            return base
+
+    def free(self, task: Task) -> None:
+        """With its worktree; twice is once."""
+        if self._ports is None:
+            return
+        self._bases.pop(task.id, None)
+        self._store.free_ports(task.id)
+        with self._lock, self._machine.alone():
+            self._machine.drop(task.id)
+        self._full_until = None
+
+    @property
+    def full(self) -> str:
+        """Why no further worktree can be had just now."""
+        if self._ports is None or self._full_until is None:
+            return ""
+        if self._clock.now() >= self._full_until:
+            return ""
+        return self.words
+
+    @property
+    def words(self) -> str:
+        ports = self._ports
+        assert ports is not None, "no ports are leased"
+        number = len(list(ports.bases()))
+        span = f"{ports.low}-{ports.high}"
+        return f"all {number} ranges of ports ({span}, {ports.count} each) are held by worktrees"

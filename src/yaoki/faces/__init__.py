@@ -1,0 +1,1 @@
+"""How people and programs talk to yaoki.  Faces hold no rules and do not know each other."""

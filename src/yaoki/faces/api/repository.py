@@ -1,0 +1,126 @@
+"""A repository with its store and settings, opened for a while."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from yaoki.app import App
+from yaoki.errors import PlanInvalid, Unknown
+from yaoki.faces.api.run import Run
+
+if TYPE_CHECKING:
+    from yaoki.core.trust import Content
+    from yaoki.formats.plan import Plan
+
+
+class Repository:
+    """Use it in a `with` block, or close it when you are done."""
+
+    def __init__(self, where: str | Path = ".", *, store: str = "", trust: bool = False) -> None:
+        """`store` is a file or a postgresql:// address instead of the one in yaoki.toml.
+
+        Nobody is asked here: what would run and is not trusted is `Untrusted`, unless `trust` says
+        yes to it, which is remembered.
+        """
+        self._app = App(Path(where).absolute(), create=True, store=store)
+        self._trust = trust
+        if trust:
+            self._clear()
+        self._carried: list[Run] = []
+
+    def submit(
+        self,
+        plan: str | Path | Mapping[str, Any],
+        *,
+        base: str = "",
+        agents: Sequence[str] = (),
+        parallel: int = 0,
+    ) -> Run:
+        """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
+        from yaoki.app.trust import of_plan
+
+        held = self._plan(plan, agents)
+        self._clear(*(of_plan(Path(plan), held) if isinstance(plan, str | Path) else ()))
+        return Run(self._app, self._app.submit(held, base=base, parallel=parallel))
+
+    def run(
+        self,
+        plan: str | Path | Mapping[str, Any],
+        *,
+        base: str = "",
+        agents: Sequence[str] = (),
+        parallel: int = 0,
+    ) -> Run:
+        """The same, and carry it in the background of this process: see `Run.wait`."""
+        begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
+        begun.start()
+        self._carried.append(begun)
+        return begun
+
+    def find(self, run: str = "") -> Run:
+        """A run by its id; the newest when none is given."""
+        return Run(self._app, self._app.naming.run(run))
+
+    def runs(self) -> list[Run]:
+        """All of them, oldest first."""
+        return [Run(self._app, run) for run in self._app.store.runs()]
+
+    def close(self) -> None:
+        """Runs carried here stop when their agents at work have finished; nothing is lost."""
+        for run in self._carried:
+            run.leave()
+        self._app.close()
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _clear(self, *brought: Content) -> None:
+        from yaoki.app.trust import untrusted
+
+        if (question := self._app.trust.pending(*brought)) is None:
+            return
+        if not self._trust:
+            raise untrusted(question)
+        self._app.trust.accept(question)
+
+    def _plan(self, plan: str | Path | Mapping[str, Any], agents: Sequence[str]) -> Plan:
+        from yaoki.formats.plan import load_plan, parse_plan
+
+        settings = self._app.settings
+        if unknown := [name for name in agents if name not in settings.agents]:
+            raise Unknown(f"the settings have no agent {unknown[0]!r}", hint="yaoki agents list")
+        if agents:
+            settings = replace(settings, agent=tuple(agents))
+        if isinstance(plan, str | Path):
+            return load_plan(Path(plan), settings, self._app.known)
+        try:
+            return parse_plan(_text(plan), "the plan", settings, self._app.known)
+        except PlanInvalid as refused:
+            if refused.defects:
+                refused.hint = "mend the mapping that was given"
+            raise
+
+
+def _text(plan: object) -> str:
+    """Plain data as the text of a plan."""
+    if not isinstance(plan, Mapping):
+        words = f"a plan is a file or a mapping, not {type(plan).__name__}"
+        raise PlanInvalid(words, hint="give the name of a plan file")
+    try:
+        return json.dumps(plan)
+    except (TypeError, ValueError) as fault:
+        words = f"the plan is no plain data: {fault}"
+        raise PlanInvalid(words, hint="give texts, numbers, lists and mappings") from fault

@@ -1,0 +1,161 @@
+"""One run: carried here or elsewhere, followed by the journal, answered like any other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from yaoki.app import commands
+from yaoki.app.run_view import look
+from yaoki.core.model import Choice
+from yaoki.core.run_status import Status
+from yaoki.errors import NotNow
+from yaoki.faces.api.values import Event, Question, Task, event_of, question_of, task_of
+from yaoki.views import RunView, status_document
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core import model
+    from yaoki.engine.loop.pool import Stop
+
+POLL = timedelta(milliseconds=100)
+PAGE = 1000
+CANCEL_WITHIN = timedelta(seconds=10)
+
+
+class Run:
+    """Made by `Repository`.  Every look is a fresh one."""
+
+    def __init__(self, app: App, run: model.Run) -> None:
+        self._app = app
+        self.id: str = run.id
+        self.goal = run.goal
+        self.branch = run.branch
+        self._carrier: threading.Thread | None = None
+        self._stop: Stop | None = None
+        self._failed: BaseException | None = None
+        self._stopping = False
+
+    # -------------------------------------------------------------- carrying
+
+    def start(self, slots: int = 0) -> None:
+        """Carry it in the background of this process until it rests.  Twice is once."""
+        if self._carrier is None or not self._carrier.is_alive():
+            self._failed, self._stopping = None, False
+            self._carrier = threading.Thread(target=self._carry, args=(slots,), name="yaoki")
+            self._carrier.start()
+
+    def stop(self) -> None:
+        """Let the agents at work finish and carry nothing more; `start` goes on with it."""
+        self._stopping = True
+        if self._stop is not None:
+            self._stop.drain = True
+
+    def leave(self) -> None:
+        """Stop, and come back when nothing of this process is at it any more."""
+        self.stop()
+        if self._carrier is not None:
+            self._carrier.join()
+
+    def wait(self) -> str:
+        """Until it rests, or until this process carries it no more; returns the status."""
+        if self._carrier is not None:
+            self._carrier.join()
+            if self._failed is not None:
+                raise self._failed
+            return self.status
+        while self.status == Status.ACTIVE:
+            self._app.clock.sleep(POLL)
+        return self.status
+
+    def _carry(self, slots: int) -> None:
+        try:
+            self._app.serve(self._now(), slots=slots, hand_over=self._handed)
+            self._app.closing.rests(self._now().id)
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            self._failed = error
+
+    def _handed(self, stop: Stop) -> None:
+        self._stop = stop
+        # Asked before there was anything to stop.
+        stop.drain = self._stopping
+
+    # -------------------------------------------------------------- looking
+
+    @property
+    def status(self) -> str:
+        """ACTIVE, DONE, ESCALATED, PAUSED or CANCELLED."""
+        return self._look().status.value
+
+    @property
+    def exit_code(self) -> int:
+        """What `yaoki run` would return for it as it stands."""
+        return self._look().exit_code
+
+    def tasks(self) -> list[Task]:
+        return [task_of(view) for view in self._look().tasks]
+
+    def questions(self) -> list[Question]:
+        """What needs a person, in the order of the plan."""
+        return [question_of(view) for view in self._look().asking]
+
+    def document(self) -> dict[str, Any]:
+        """What `yaoki status --json` prints."""
+        return status_document(self._look())
+
+    def report(self) -> dict[str, Any]:
+        """What `yaoki report --format json` prints: what landed, with its proof."""
+        from yaoki.app.report import made_report
+
+        return made_report(self._app, self._now())
+
+    def events(self, after: int = 0, *, follow: bool = True) -> Iterator[Event]:
+        """Every line of its journal after that one; with `follow` also those to come, until it
+        rests.
+        """
+        while True:
+            over = not follow or self._over()
+            while page := self._app.store.journal(run_id=self.id, after=after, limit=PAGE):
+                after = page[-1].seq
+                yield from map(event_of, page)
+            if over:
+                return
+            self._app.clock.sleep(POLL)
+
+    def _over(self) -> bool:
+        """Looked at before the last page is read, so nothing that came before is missed."""
+        if self._carrier is not None:
+            return not self._carrier.is_alive()
+        return self.status != Status.ACTIVE
+
+    # -------------------------------------------------------------- asking
+
+    def answer(self, task: str, choice: str, words: str = "", *, check: str = "") -> None:
+        """`retry`, `done`, `waive` or `abort`; `words` go to the agent of the next attempt."""
+        if choice not in {one.value for one in Choice}:
+            known = ", ".join(one.value for one in Choice)
+            raise NotNow(f"{choice!r} is no answer", hint=f"answer one of: {known}")
+        task_id = self._app.naming.task(task, self.id)
+        commands.answer(self._app, task_id, Choice(choice), words, check, how="python")
+
+    def go(self, words: str = "") -> None:
+        """Let a paused run go on."""
+        commands.go(self._app, self._now(), words, how="python")
+
+    def cancel(self, task: str = "") -> None:
+        """End it, or one of its tasks; what landed stays landed."""
+        task_id = self._app.naming.task(task, self.id) if task else ""
+        commands.cancel(self._app, self._now(), task_id, within=CANCEL_WITHIN)
+
+    # -------------------------------------------------------------- inside
+
+    def _now(self) -> model.Run:
+        return self._app.naming.run(self.id)
+
+    def _look(self) -> RunView:
+        return look(self._app, self._now())
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, {self.status})"

@@ -1,0 +1,236 @@
+"""`yaoki agents`: the agents that are known here, how each is called, and whether it works."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.errors import Unknown
+from yaoki.faces.cli.context import json_option
+from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose, say
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.adapters.agents.preset import Description
+    from yaoki.adapters.agents.rehearsal import Seen
+
+PROBE = timedelta(seconds=20)
+GIT = timedelta(seconds=30)
+
+
+@click.group()
+def agents() -> None:
+    """Show the known agents, how they are called, and try one."""
+
+
+@agents.command("list")
+@json_option
+def list_(as_json: bool) -> int:
+    """Every preset of a known agent, and whether its program is here."""
+    from yaoki.adapters.agents.preset import describe, known_names
+
+    known = [describe(name) for name in known_names()]
+    if as_json:
+        document({"schema": SCHEMA, "agents": [_summary(held) for held in known]})
+        return 0
+    heads: tuple[str, ...] = ("preset", "agent", "resumes", "tells", "program")
+    for text in columns([heads, *(_row(held) for held in known)]):
+        prose(text)
+    here = next((held.name for held in known if shutil.which(held.program)), known[0].name)
+    next_command(f"yaoki agents show {here}")
+    return 0
+
+
+def _row(held: Description) -> tuple[str, ...]:
+    found = shutil.which(held.program)
+    return (
+        held.name,
+        held.title,
+        "yes" if held.resumes else "no",
+        _tells(held),
+        line(found) if found else f"not on the PATH; {held.install}",
+    )
+
+
+def _tells(held: Description) -> str:
+    named = {
+        "cost": held.usage.cost or "<cost>" in held.usage.pattern,
+        "tokens": held.usage.tokens or "<in>" in held.usage.pattern,
+        "turns": held.usage.turns or "<turns>" in held.usage.pattern,
+    }
+    return ", ".join(name for name, told in named.items() if told) or "nothing"
+
+
+def _summary(held: Description) -> dict[str, Any]:
+    return {
+        "preset": held.name,
+        "title": held.title,
+        "program": held.program,
+        "found": shutil.which(held.program),
+        "tested": held.tested,
+        "resumes": held.resumes,
+        "protocol": held.protocol or None,
+        "tells": [word for word in _tells(held).split(", ") if word != "nothing"],
+        "install": held.install,
+        "sandbox": held.sandbox,
+    }
+
+
+# ------------------------------------------------------------------ one of them
+
+
+@agents.command("show")
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> int:
+    """How one agent is called: its command lines, variables and peculiarities."""
+    held = _described(name)
+    if as_json:
+        document({"schema": SCHEMA, **_summary(held), **_details(held)})
+        return 0
+    rows = [
+        ("agent", held.title),
+        ("program", shutil.which(held.program) or f"{held.program}: not on the PATH"),
+        ("version", _version(held)),
+        ("tried with", held.tested),
+        ("install", held.install),
+        ("start", " ".join((held.program, *held.start))),
+        ("resume", " ".join((held.program, *held.resume)) if held.resumes else "no"),
+        ("model", " ".join(held.model) or "set in the agent's own configuration"),
+        ("base_url", _endpoint(held) or "no"),
+        ("prompt by", held.prompt),
+        ("sets", ", ".join(f"{k}={v}" for k, v in held.env.items()) or "nothing"),
+        ("hands on", ", ".join(held.pass_env)),
+        ("tells", _tells(held)),
+        ("sandbox", "seen to work in it" if held.sandbox else "never tried in it"),
+        *((("allows", " ".join(held.allow)),) if held.protocol else ()),
+        *(("note", note) for note in held.notes),
+    ]
+    for text in columns([(head, line(words, 1000)) for head, words in rows]):
+        prose(text)
+    next_command(f"yaoki agents test {name}")
+    return 0
+
+
+def _described(name: str) -> Description:
+    from yaoki.adapters.agents.preset import describe, known_names
+    from yaoki.core.nearest import did_you_mean
+
+    if name not in known_names():
+        near = did_you_mean(name, known_names())
+        raise Unknown(f"no known agent {name!r}{near}", hint="yaoki agents list")
+    return describe(name)
+
+
+def _details(held: Description) -> dict[str, Any]:
+    return {
+        "start": [held.program, *held.start],
+        "resume": [held.program, *held.resume] if held.resumes else None,
+        "prompt": held.prompt,
+        "allow": list(held.allow),
+        "env": dict(held.env),
+        "pass_env": list(held.pass_env),
+        "notes": list(held.notes),
+        "version": _version(held),
+    }
+
+
+def _endpoint(held: Description) -> str:
+    words = [*held.base_url.arguments, *(f"{k}={v}" for k, v in held.base_url.env.items())]
+    return " ".join(words)
+
+
+def _version(held: Description) -> str:
+    """What the program says of itself; a program that does not answer is told as such."""
+    from yaoki.adapters.processes.command import run
+    from yaoki.core.display import one_line
+    from yaoki.errors import Fault
+
+    found = shutil.which(held.program)
+    if not found:
+        return "not installed"
+    try:
+        done = run((found, *held.version), cwd=Path.cwd(), env=dict(os.environ), timeout=PROBE)
+    except Fault as fault:
+        return fault.sentence
+    said = (done.out or done.err).decode("utf-8", errors="replace").strip().splitlines()
+    return one_line(said[0], 100) if said else f"exit code {done.code}, and no word"
+
+
+# ------------------------------------------------------------------ a rehearsal
+
+
+@agents.command("test")
+@click.argument("name")
+@click.option("--model", default="", metavar="MODEL", help="The model to ask for.")
+@click.option("--base-url", default="", metavar="URL", help="Another service than its own.")
+@click.option("--program", default="", metavar="FILE", help="Where the program stands.")
+@click.option("--seconds", default=60, show_default=True, type=click.IntRange(1, 3600))
+@json_option
+def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:
+    """Let the real agent write a file in a throwaway repository; exit code 1 when it cannot."""
+    from yaoki.adapters.agents.preset_agent import KnownAgent
+    from yaoki.adapters.agents.rehearsal import Rehearsal
+    from yaoki.adapters.processes.process_trees import ShimProcesses
+    from yaoki.adapters.system.clock import SystemClock
+    from yaoki.core.model import AgentSpec
+
+    given = {"base_url": base_url, "program": program}
+    options = {key: value for key, value in given.items() if value}
+    spec = AgentSpec(name, preset=name, model=model, options=options)
+    rehearsal = Rehearsal(KnownAgent(_described(name)), spec, ShimProcesses(), SystemClock())
+    place = Path(tempfile.mkdtemp(prefix="yaoki-agent-"))
+    seen = []
+    for held in rehearsal.play(_repository(place), place / "logs", timedelta(seconds=seconds)):
+        seen.append(held)
+        if not as_json:
+            _tell(held)
+    bad = [held for held in seen if not held.ok]
+    begun = len(seen) > 1
+    if not (bad and begun):
+        shutil.rmtree(place, ignore_errors=True)
+    if as_json:
+        lines = [
+            {"name": held.name, "ok": held.ok, "words": held.words, "next": held.next or None}
+            for held in seen
+        ]
+        folder = str(place) if begun else None
+        document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": folder})
+    elif bad and begun:
+        next_command(f"ls {place / 'logs'}")
+    elif bad:
+        install = _described(name).install
+        missing = bad[0].next.startswith(install)
+        next_command(install if missing else f"yaoki agents show {name}")
+    else:
+        next_command(f"put `{name}: {{preset: {name}}}` under agents: of a plan")
+    return 1 if bad else 0
+
+
+def _tell(held: Seen) -> None:
+    prose(paint(f"{'ok ' if held.ok else 'BAD'}  {held.name}: {line(held.words)}", _colour(held)))
+    if held.next:
+        say(f"       {line(held.next)}")
+
+
+def _colour(held: Seen) -> str | None:
+    return None if held.ok else "red"
+
+
+def _repository(place: Path) -> Path:
+    from yaoki.adapters.processes.command import run
+    from yaoki.core.environment import BASIC, allowed
+
+    top = place / "repository"
+    top.mkdir()
+    identity = ("-c", "user.name=yaoki", "-c", "user.email=yaoki@localhost")
+    for words in (("init", "-q"), (*identity, "commit", "-q", "--allow-empty", "-m", "Nothing")):
+        done = run(("git", *words), cwd=top, env=allowed(os.environ, BASIC), timeout=GIT)
+        assert done.code == 0, done.err.decode(errors="replace")
+    return top

@@ -1,0 +1,194 @@
+"""`yaoki answer` and `yaoki retry`: what a person says to a task that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.core.model import Choice, Stage, State
+from yaoki.errors import NotNow
+from yaoki.faces.cli.commands import report
+from yaoki.faces.cli.context import json_option, look, opened, repo_option, run_option
+from yaoki.faces.cli.person_only import refuse_agents, spoken
+from yaoki.faces.cli.text.render import QUESTION_CHARS, document, line, next_command, prose
+from yaoki.faces.cli.trust_question import clear
+from yaoki.views import SCHEMA, RunView, TaskView
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Task, TaskId
+
+
+GO = "go"
+NAMES_SHOWN = 5
+
+
+@click.command()
+@click.argument("task", metavar="TASK|RUN")
+@click.argument("choice", required=False, type=click.Choice([*(c.value for c in Choice), GO]))
+@click.argument("words", nargs=-1)
+@click.option("--check", metavar="NAME", default="", help="The check to waive.")
+@click.option(
+    *("--accept", "accepted"),
+    metavar="COMMIT",
+    default="",
+    help="With go: a commit of the run branch that no task landed, and that may stay.",
+)
+@run_option
+@json_option
+@repo_option
+def answer(
+    task: str,
+    choice: str | None,
+    words: tuple[str, ...],
+    check: str,
+    accepted: str,
+    run_name: str,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Answer TASK with retry, done, waive or abort; without a choice, show what it asks.
+
+    WORDS go to the agent of the next attempt.  `done` verifies what you did in its worktree
+    like any other work.  A paused RUN is answered with go, or ended with abort.
+    """
+    with opened(repo) as app:
+        if choice is not None:
+            refuse_agents(app)
+        if choice == GO or _paused(app, task):
+            return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
+        task_id = app.naming.task(task, run_name)
+        if choice is None:
+            return _ask(app, task_id, as_json=as_json)
+        return _answer(app, task_id, Choice(choice), " ".join(words), check, as_json=as_json)
+
+
+@click.command()
+@click.argument("task")
+@click.argument("words", nargs=-1)
+@run_option
+@json_option
+@repo_option
+def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
+    """Let TASK try again with a fresh budget; WORDS go to its agent.
+
+    What a task that is done has landed is reverted first.
+    """
+    with opened(repo) as app:
+        refuse_agents(app)
+        task_id = app.naming.task(task, run_name)
+        if app.store.task(task_id).state is State.DONE:
+            return _retry_done(app, task_id, " ".join(words), as_json=as_json)
+        return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
+
+
+def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
+    """Landed work is taken back first, and that is proven like a landing."""
+    from yaoki.app import commands
+
+    clear(app)
+    task = commands.retry_done(app, task_id, words, how=spoken())
+    told = commands.answered(app, task, Choice.RETRY)
+    if as_json:
+        document(told)
+        return 0
+    prose(f"{line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
+    next_command(told["next"])
+    return 0
+
+
+def _paused(app: App, name: str) -> bool:
+    return any(run.paused and name in {run.id, run.branch} for run in app.store.runs())
+
+
+def _answer_run(
+    app: App, name: str, choice: str | None, words: str, accepted: str, *, as_json: bool
+) -> int:
+    from yaoki.app import commands
+
+    run = app.naming.run(name)
+    if choice == Choice.ABORT:
+        app.control.cancel(run)
+        app.closing.rests(run.id)
+    elif choice == GO:
+        commands.go(app, run, words, accepted, how=spoken())
+    elif choice is not None:
+        raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
+    told = commands.run_answered(app, run)
+    if as_json:
+        document(told)
+        return 0
+    if choice is None:
+        prose(f"run {run.id} is paused: {line(run.paused, QUESTION_CHARS)}")
+        prose(f"    yaoki answer {run.id} go")
+        prose(f"    yaoki answer {run.id} abort")
+        return 0
+    prose(f"run {run.id}: {told['status']}")
+    next_command(told["next"])
+    return 0
+
+
+def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
+    task = app.store.task(task_id)
+    if task.state is not State.ESCALATED:
+        from yaoki.engine.commands.extend import instead
+
+        words = f"{task.id} asks nothing: it is {task.state.value}"
+        raise NotNow(words, hint=instead(task, app.store.run(task.run_id)))
+    view = _view(look(app, app.store.run(task.run_id)), task_id)
+    if as_json:
+        asked = {"question": view.row.question, "choices": list(view.choices)}
+        document({"schema": SCHEMA, "task": task.id, "reason": view.reason, **asked})
+        return 0
+    report.ask(app, view)
+    next_command(f"yaoki why {task.id}")
+    return 0
+
+
+def _view(run: RunView, task_id: TaskId) -> TaskView:
+    return next(task for task in run.tasks if task.row.id == task_id)
+
+
+def _answer(
+    app: App, task_id: TaskId, choice: Choice, words: str, check: str, *, as_json: bool
+) -> int:
+    from yaoki.app import commands
+
+    task = commands.answer(app, task_id, choice, words, check, how=spoken())
+    told = commands.answered(app, task, choice)
+    if as_json:
+        document(told)
+        return 0
+    prose(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    if choice is Choice.ABORT and (names := app.workspace.too_large(task)):
+        prose(_not_kept(app, task, names))
+    next_command(told["next"])
+    return 0
+
+
+def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
+    """Files that go with the worktree; they are still there, and a copy saves them."""
+    shown = line(", ".join(names[:NAMES_SHOWN]))
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    most = app.settings.limits.saved_bytes
+    return (
+        f"not kept: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
+        f"copy it from {line(task.work.worktree)} before the run goes on"
+    )
+
+
+def _follows(task: Task, choice: Choice) -> str:
+    match choice:
+        case Choice.RETRY:
+            if task.stage is not Stage.PREPARE:
+                return f"waiting; {task.stage.value} is repeated when a worker is free"
+            return f"waiting; attempt {task.attempt + 1} starts when a worker is free"
+        case Choice.DONE:
+            return f"waiting; what stands in {line(task.work.worktree)} is verified like any work"
+        case Choice.WAIVE:
+            return f"waiting; {line(', '.join(task.waivers))} is waived, the rest is verified"
+        case Choice.ABORT:
+            return "cancelled; what its attempts made is kept: yaoki recover " + task.id

@@ -1,0 +1,53 @@
+"""`yaoki config show`: every setting, its value and where it comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from yaoki.core.machine.codec import to_data
+from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.text.render import columns, document, line, next_command, say
+from yaoki.views import SCHEMA
+
+
+@click.group()
+def config() -> None:
+    """Show the settings that runs obey."""
+
+
+@config.command("show")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+@json_option
+@repo_option
+def show(origin: bool, as_json: bool, repo: Path) -> int:
+    """List every setting by its key."""
+    from yaoki.app import App
+
+    loaded = App(repo.absolute()).loaded
+    if as_json:
+        values = {
+            key: {"value": to_data(held), "origin": loaded.origin[key]}
+            for key, held in loaded.values.items()
+        }
+        document({"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values})
+        return 0
+    rows = [
+        (key, *_from(loaded.origin[key], origin), _text(held))
+        for key, held in loaded.values.items()
+    ]
+    for text in columns(rows):
+        say(text)
+    next_command("edit yaoki.toml" if loaded.file else "yaoki init")
+    return 0
+
+
+def _from(origin: str, wanted: bool) -> tuple[str, ...]:
+    return (line(origin),) if wanted else ()
+
+
+def _text(held: Any) -> str:
+    return line(json.dumps(to_data(held)))

@@ -1,0 +1,103 @@
+"""`yaoki dead`: tasks that no worker brought back, and the way to give them out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.core.model import Choice
+from yaoki.errors import NotNow
+from yaoki.faces.cli.context import json_option, look, opened, repo_option, run_option
+from yaoki.faces.cli.person_only import refuse_agents, spoken
+from yaoki.faces.cli.text.render import document, line, next_command, prose
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.tables.dead_letters import DeadLetter
+    from yaoki.app import App
+    from yaoki.core.model import TaskId
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@repo_option
+@click.pass_context
+def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
+    """List the dead letters of all runs: tasks given to workers that never came back."""
+    ctx.obj = str(repo)
+    if ctx.invoked_subcommand is not None:
+        if as_json:
+            raise click.UsageError("--json stands after revive", ctx)
+        return 0
+    with opened(repo) as app:
+        found = _letters(app)
+        if as_json:
+            document({"schema": SCHEMA, "dead": [_document(letter) for letter in found]})
+        else:
+            _show(found)
+    return 0
+
+
+@dead.command()
+@click.argument("task")
+@click.argument("words", nargs=-1)
+@run_option
+@json_option
+@repo_option
+def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
+    """Give the dead letter TASK out again, with a fresh budget; WORDS go to its agent."""
+    with opened(repo) as app:
+        refuse_agents(app)
+        task_id = app.naming.task(task, run_name)
+        _refuse_living(app, task_id)
+        revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=spoken())
+        after = look(app, app.store.run(revived.run_id)).next
+        if as_json:
+            told = {"task": revived.id, "state": revived.state.value, "next": after}
+            document({"schema": SCHEMA, **told})
+            return 0
+        prose(f"{line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again")
+        next_command(after)
+    return 0
+
+
+def _letters(app: App) -> list[DeadLetter]:
+    from yaoki.adapters.store.tables.dead_letters import dead_letters
+
+    return dead_letters(app.store.database)
+
+
+def _refuse_living(app: App, task_id: TaskId) -> None:
+    if all(letter.task_id != task_id for letter in _letters(app)):
+        state = app.store.task(task_id).state.value
+        raise NotNow(f"{task_id} is no dead letter: it is {state}", hint=f"yaoki why {task_id}")
+
+
+def _show(found: list[DeadLetter]) -> None:
+    if not found:
+        prose("there is no dead letter: every task came back from its worker")
+        next_command("yaoki status")
+        return
+    for letter in found:
+        when = letter.at.astimezone().strftime("%Y-%m-%d %H:%M")
+        prose(f"{line(letter.name, 60)} ({letter.task_id}) {when}  {line(letter.why)}")
+        for given in letter.deliveries:
+            at = given.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+            prose(f"  {at}  {line(given.holder, 80)}  {line(given.why, 120)}")
+    next_command(f"yaoki dead revive {found[-1].task_id}")
+
+
+def _document(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "task": letter.task_id,
+        "run": letter.run_id,
+        "name": letter.name,
+        "at": letter.at.isoformat(),
+        "why": letter.why,
+        "deliveries": [
+            {"at": given.at.isoformat(), "holder": given.holder, "why": given.why}
+            for given in letter.deliveries
+        ],
+    }

@@ -1,0 +1,39 @@
+"""`yaoki diff`: what a task changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from yaoki.core.redact import mask_values, secret_values
+from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
+from yaoki.faces.cli.text.render import clean, document, say
+from yaoki.views import SCHEMA
+
+
+@click.command()
+@click.argument("task")
+@click.option("--stat", is_flag=True, help="Only the files and how much of each.")
+@run_option
+@json_option
+@repo_option
+def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
+    """Show what TASK landed; before it landed, what its last attempt left."""
+    from yaoki.app.run_view import diff_ends
+    from yaoki.engine.stages.secrets import handed
+
+    with opened(repo) as app:
+        found = app.store.task(app.naming.task(task, run_name))
+        ends = diff_ends(found)
+        secrets = secret_values(os.environ, handed(app.store.run(found.run_id), found))
+        text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)
+        if as_json:
+            told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.landed}
+            document({"schema": SCHEMA, **told, "diff": text})
+        elif text:
+            say(clean(text).rstrip("\n"))
+        else:
+            say(f"{found.id} changed nothing")
+    return 0

@@ -1,0 +1,291 @@
+"""`yaoki hook`: put yaoki into the sessions of an agent that a person drives, and answer it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.core.counting import count
+from yaoki.errors import NotNow, Unknown, YaokiError
+from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.faces.cli.person_only import refuse_agents
+from yaoki.faces.cli.text.render import columns, document, line, next_command, say
+from yaoki.faces.hooks.state import Choice
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.faces.hooks.installation import Target
+    from yaoki.faces.hooks.sessions import Standing
+
+TIMEOUT_S, TIMEOUT_S_MAX = 600, 86_400
+KEY_CHARS = 12
+
+
+@click.group()
+def hook() -> None:
+    """Let the checks decide when the agent of your own session may stop."""
+
+
+def _where(function: Any) -> Any:
+    local = click.option("--local", is_flag=True, help="The file for this checkout alone.")
+    user = click.option("--user", is_flag=True, help="Your own settings, for all projects.")
+    return local(user(function))
+
+
+@hook.command("install")
+@click.argument("agent")
+@click.option(
+    "--timeout",
+    type=click.IntRange(10, TIMEOUT_S_MAX),
+    default=TIMEOUT_S,
+    help="Seconds that one look may take in all.",
+)
+@_where
+@json_option
+@repo_option
+def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, repo: Path) -> int:
+    """Put the hook into AGENT's settings file; twice is once."""
+    from yaoki.faces.hooks.installation import install as put
+    from yaoki.faces.hooks.sessions import standings
+
+    with opened(repo, create=True) as app:
+        target = _target(app, agent, local=local, user=user)
+        standings(app)  # the store is made now, so that no stop has to
+        changed = put(target, timeout, shy=user)
+        if as_json:
+            told = {"agent": agent, "file": str(target.file), "changed": changed}
+            document({"schema": SCHEMA, **told})
+            return 0
+        say(f"{line(str(target.file))}: {'the hook is in' if changed else 'it is in already'}")
+        for note in target.agent.notes:
+            say(f"note: {note}")
+        if not app.settings.checks:
+            say("note: no check is configured yet, so no stop can be proven")
+            next_command("yaoki init")
+            return 0
+        if (question := app.trust.pending()) is not None:
+            say("note: its checks run only once this repository is trusted")
+            next_command(question.next)
+            return 0
+        next_command(f"yaoki hook status {agent}")
+        return 0
+
+
+@hook.command("uninstall")
+@click.argument("agent")
+@_where
+@json_option
+@repo_option
+def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) -> int:
+    """Take the hook out of AGENT's settings file again."""
+    from yaoki.app import App
+    from yaoki.faces.hooks.installation import uninstall as take
+
+    target = _target(App(repo.absolute()), agent, local=local, user=user)
+    changed = take(target)
+    if as_json:
+        told = {"agent": agent, "file": str(target.file), "changed": changed}
+        document({"schema": SCHEMA, **told})
+        return 0
+    say(f"{line(str(target.file))}: {'the hook is out' if changed else 'there was none'}")
+    next_command(f"yaoki hook status {agent}")
+    return 0
+
+
+@hook.command("status")
+@click.argument("agent", required=False)
+@json_option
+@repo_option
+def status(agent: str | None, as_json: bool, repo: Path) -> int:
+    """Where the hook is installed, the phase, and how each session stands."""
+    from yaoki.app import App
+    from yaoki.faces.hooks.sessions import standings
+    from yaoki.faces.hooks.supported_agents import HOOKED, hooked
+
+    app = App(repo.absolute())
+    try:
+        names = [hooked(agent).name] if agent else list(HOOKED)
+        places = [place for name in names for place in _targets(app, name)]
+        found = [(place, *_looked(place)) for place in places]
+        phase, sessions = standings(app) if app.has_store else (None, [])
+        files = [
+            {"agent": p.agent.name, "file": str(p.file), "installed": there, "defect": why or None}
+            for p, there, why in found
+        ]
+        if as_json:
+            told = {"name": phase.name, "subtask": phase.subtask} if phase else None
+            listed = [standing_document(one) for one in sessions]
+            document({"schema": SCHEMA, "files": files, "phase": told, "sessions": listed})
+            return 0
+        rows = [(p.agent.name, _THERE[there], line(why or str(p.file))) for p, there, why in found]
+        for text in columns(rows):
+            say(text)
+        if phase and phase.name:
+            say(f"phase {line(phase.name)} {line(phase.subtask)}".rstrip())
+        for one in sessions:
+            say(f"session {line(one.key[:KEY_CHARS])}: {line(_words(one))}")
+        asking = any(one.session.asked for one in sessions)
+        installs = f"yaoki hook install {agent or 'claude-code'}"
+        answers = f"yaoki hook answer {'|'.join(Choice)}"
+        next_command(answers if asking else "" if any(h for _, h, _ in found) else installs)
+        return 0
+    finally:
+        app.close()
+
+
+_THERE = {True: "installed", False: "-", None: "?"}
+
+
+def _looked(place: Target) -> tuple[bool | None, str]:
+    """Whether the hook is in this file; of one that cannot be read nobody knows, and it is said."""
+    from yaoki.faces.hooks.installation import installed
+
+    try:
+        return bool(installed(place)), ""
+    except YaokiError as defect:
+        return None, defect.sentence
+
+
+def standing_document(one: Standing) -> dict[str, Any]:
+    kept = one.session.kept
+    return {
+        "session": one.key,
+        "phase": kept.phase if kept else None,
+        "subtask": kept.subtask if kept else None,
+        "count": one.session.count,
+        "asked": one.session.asked,
+        "proven": one.session.proven,
+        "answer": one.session.stance.value if one.session.stance else None,
+        "reason": kept.summary if kept else None,
+        "to_inject": one.session.to_inject is not None,
+        "at": one.at.isoformat(),
+    }
+
+
+def _words(one: Standing) -> str:
+    kept, session = one.session.kept, one.session
+    if kept is None:
+        unproven = session.stance.value if session.stance else "nothing is proven yet"
+        return "proven" if session.proven else unproven
+    what = "asks" if session.asked else session.stance.value if session.stance else "sent back"
+    return f"{what} after {count(session.count, 'try', 'tries')}: {kept.summary}"
+
+
+@hook.command("begin")
+@click.option("--phase", required=True, metavar="NAME", help="What the work is at now.")
+@click.option("--subtask", default="", metavar="NAME", help="The part of it.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(1, 100),
+    default=None,
+    help="Tries before the person is asked.",
+)
+@click.option("--check", "checks", multiple=True, metavar="NAME", help="Only this check; again.")
+@click.option("--plan", metavar="FILE", default="", help="Take checks and tries from its phase.")
+@json_option
+@repo_option
+def begin(
+    phase: str,
+    subtask: str,
+    max_iterations: int | None,
+    checks: tuple[str, ...],
+    plan: str,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Begin a phase: the count of tries starts anew, and its checks are frozen."""
+    from yaoki.faces.hooks.sessions import begin as begun
+
+    with opened(repo, create=True) as app:
+        if plan:
+            from yaoki.faces.cli.commands.plans import clear_plan, read_plan
+
+            clear_plan(app, plan, read_plan(app, Path(plan)))
+        made = begun(app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None)
+        names = [str(held["name"]) for held in made.checks or ()]
+        if as_json:
+            told = {"phase": phase, "subtask": subtask, "max_iterations": made.iterations_max}
+            document({"schema": SCHEMA, **told, "checks": names})
+            return 0
+        told_checks = line(", ".join(names)) or "those of the settings"
+        say(f"phase {line(phase)} has begun; checks: {told_checks}")
+        next_command("yaoki hook status")
+        return 0
+
+
+@hook.command("answer")
+@click.argument("choice", type=click.Choice([choice.value for choice in Choice]))
+@click.argument("words", nargs=-1)
+@click.option(
+    "--session", default="", metavar="ID", help="The session; the only one that asks or is held."
+)
+@json_option
+@repo_option
+def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
+    """Answer a session whose tries are used up; abort and take-over hold at any time."""
+    from yaoki.faces.hooks.messages import FOLLOWS
+    from yaoki.faces.hooks.sessions import answer as answered
+    from yaoki.faces.hooks.sessions import standings
+
+    with opened(repo) as app:
+        refuse_agents(app)
+        found = [one.key for one in _answerable(standings(app)[1], Choice(choice), session)]
+        if not found:
+            raise NotNow("no session asks anything", hint="yaoki hook status")
+        if len(found) > 1:
+            also = "" if choice == Choice.GO_ON else " or are held back"
+            raise Unknown(f"{len(found)} sessions ask{also}", hint=f"--session {found[0]}")
+        answered(app, found[0], Choice(choice), " ".join(words))
+        if as_json:
+            document({"schema": SCHEMA, "session": found[0], "answer": choice})
+            return 0
+        say(f"session {line(found[0][:KEY_CHARS])}: {FOLLOWS[choice]}")
+        next_command("yaoki hook status")
+        return 0
+
+
+def _answerable(known: list[Standing], choice: Choice, named: str) -> list[Standing]:
+    """Who asks, or is held back; one that is named may leave at any time."""
+    found = [one for one in known if one.key and one.key.startswith(named)]
+    if choice is Choice.GO_ON:
+        return [one for one in found if one.session.asked]
+    return found if named else [one for one in found if one.session.held]
+
+
+@hook.command("event", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def event(words: tuple[str, ...]) -> int:
+    """What the agent itself calls, with JSON on its input."""
+    from yaoki.faces.hooks.event import main
+
+    return main(words)
+
+
+# ------------------------------------------------------------------ files
+
+
+def _target(app: App, agent: str, *, local: bool, user: bool) -> Target:
+    from yaoki.faces.hooks.supported_agents import hooked
+
+    known = hooked(agent)
+    if local and user:
+        raise click.UsageError("--local and --user are two files; name one")
+    if local and not known.local:
+        raise Unknown(f"{agent} has no file for one checkout alone", hint="leave --local out")
+    kind = "local" if local else "user" if user else "project"
+    return next(t for t in _targets(app, agent) if t.memory.stem == f"{agent}-{kind}")
+
+
+def _targets(app: App, agent: str) -> list[Target]:
+    from yaoki.faces.hooks.installation import Target
+    from yaoki.faces.hooks.supported_agents import hooked, own_file
+
+    known, top, notes = hooked(agent), app.repository.top, app.home / "hooks"
+    files = {"project": top / known.project, "user": own_file(known, os.environ)}
+    if known.local:
+        files["local"] = top / known.local
+    return [Target(known, file, notes / f"{agent}-{kind}.json") for kind, file in files.items()]

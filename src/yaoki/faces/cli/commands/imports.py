@@ -1,0 +1,155 @@
+"""`yaoki plan import`: a list of another tool becomes a plan; nothing is lost silently."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.errors import NotNow, PlanInvalid, YaokiError
+from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.text.render import document, line, next_command, say
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.formats.imports import Imported
+
+FORMS = ("spec-kit", "task-master", "github", "checklist")
+SHOWN_MAX = 20
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "-o", "--output", metavar="PLAN", type=click.Path(path_type=Path), help="Write it there."
+)
+@click.option(
+    "--from", "form", type=click.Choice(FORMS), help="What FILE is, if it cannot be seen."
+)
+@click.option("--goal", default="", metavar="TEXT", help="What the whole run is for.")
+@click.option("--tag", default="", metavar="TAG", help="Which list of a tasks.json.")
+@click.option("--parallel", is_flag=True, help="Boxes of a checklist do not wait for one another.")
+@click.option("--skip-unreadable", is_flag=True, help="Go on without what cannot be read.")
+@json_option
+@repo_option
+def import_list(
+    file: Path,
+    output: Path | None,
+    form: str | None,
+    goal: str,
+    tag: str,
+    parallel: bool,
+    skip_unreadable: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Make a plan of FILE: spec-kit's tasks.md, Task Master's tasks.json, issues, a checklist.
+
+    Without -o the plan is printed.  FILE may be - for standard input.
+    """
+    from yaoki.app import App
+    from yaoki.formats.imports import Asked, plan_text, read_list
+
+    app = App(repo.absolute())
+    name, text = _read(file)
+    asked = Asked(tag, parallel, app.settings.limits.task_text_bytes)
+    made = read_list(text, name, form or "", asked)
+    _refuse(made, skip_unreadable=skip_unreadable)
+    plan = plan_text(made, goal)
+    if output is not None:
+        _write(output, plan)
+    if as_json:
+        document(_document(made, plan, output))
+    elif output is None:
+        say(plan.rstrip("\n"))
+        _tell(made, aside=True)
+    else:
+        _tell(made, aside=False)
+        say(f"{line(str(output))}: {_counted(len(made.items), 'task')} from {line(name)}")
+        # Without settings nobody would do its tasks, and nothing prove them.
+        validate = f"yaoki validate {line(str(output))}"
+        next_command(validate if app.loaded.file else "yaoki init")
+    return 0
+
+
+def _read(file: Path) -> tuple[str, str]:
+    from yaoki.formats.imports.model import BYTES_MAX
+
+    name = "standard input" if str(file) == "-" else str(file)
+    try:
+        if str(file) == "-":
+            raw = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with file.open("rb") as stream:
+                raw = stream.read(BYTES_MAX + 1)
+        return name, raw.decode("utf-8-sig")
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        look = f"look what is there: ls -l {shlex.quote(str(file.parent))}"
+        raise PlanInvalid(f"{name} cannot be read: {reason}", hint=look) from fault
+    except UnicodeDecodeError as fault:
+        at = raw.count(b"\n", 0, fault.start) + 1
+        raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="store the list as UTF-8") from fault
+
+
+def _refuse(made: Imported, *, skip_unreadable: bool) -> None:
+    defects = made.told(made.unread)
+    if made.unread and not (skip_unreadable and made.items):
+        words = (
+            f"{made.name}: {_counted(len(defects), 'piece')} not understood, nothing was written"
+        )
+        hint = "mend the list, or --skip-unreadable goes on without them"
+        raise PlanInvalid(words, hint=hint, defects=defects)
+    if not made.items:
+        done = (
+            f"; {len(made.left_out)} left out: done, closed or set aside" if made.left_out else ""
+        )
+        words = f"{made.name}: nothing in it is left to do{done}"
+        raise PlanInvalid(words, hint="yaoki plan import --help")
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        with output.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError as fault:
+        raise NotNow(
+            f"{output} is there already", hint=f"-o another file, or rm {output}"
+        ) from fault
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        hint = "name a folder that takes files"
+        raise YaokiError(f"{output} cannot be written: {reason}", hint=hint) from fault
+
+
+def _tell(made: Imported, *, aside: bool) -> None:
+    """What is not in the plan; beside a plan that is printed, on the other channel."""
+    told = [f"left out, {one.why}: {one.name}" for one in made.left_out]
+    told += [f"not understood: {words}" for words in made.told(made.unread)]
+    for words in told[:SHOWN_MAX]:
+        click.echo(line(words), err=aside)
+    if len(told) > SHOWN_MAX:
+        click.echo(f"and {len(told) - SHOWN_MAX} more, named in the plan", err=aside)
+    for words in made.told(made.notes)[:SHOWN_MAX]:
+        click.echo(line(words), err=aside)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'s' if number != 1 else ''}"
+
+
+def _document(made: Imported, plan: str, output: Path | None) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "form": made.form,
+        "file": made.name,
+        "plan": str(output) if output else None,
+        "tasks": [item.id for item in made.items],
+        "left_out": [{"name": one.name, "line": one.line, "why": one.why} for one in made.left_out],
+        "unread": [{"line": at, "why": words} for at, words in sorted(made.unread)],
+        "notes": [{"line": at, "words": words} for at, words in sorted(made.notes)],
+        "text": plan,
+    }

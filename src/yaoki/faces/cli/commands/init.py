@@ -1,0 +1,325 @@
+"""`yaoki init`: what proves work here, how it does on the base, and a first `yaoki.toml` of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.errors import YaokiError
+from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose, say
+from yaoki.faces.cli.trust_question import clear, trust_option
+from yaoki.formats.discovery import (
+    Discovery,
+    Here,
+    State,
+    Tried,
+    find,
+    renewed,
+    set_aside,
+    settings_text,
+    with_agents,
+)
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+ASIDE = (State.MISSING, State.BROKEN, State.EMPTY)
+COLOURS = {State.GREEN: "green", State.RED: "red", **dict.fromkeys(ASIDE, "yellow")}
+SHOWN = {State.MISSING: "cannot run", State.BROKEN: "cannot run", State.EMPTY: "no tests"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Everything that was found here."""
+
+    agents: tuple[Here, ...]
+    discovery: Discovery
+    tried: tuple[Tried, ...]
+
+    @property
+    def text(self) -> str:
+        return settings_text(self.agents, self.tried)
+
+    @property
+    def ran(self) -> bool:
+        """Did anything run, so that a person was asked before?"""
+        return any(one.state is not State.NOT_RUN for one in self.tried)
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@click.option("--again", is_flag=True, help="Look again: add what can run now.")
+@click.option("--no-run", is_flag=True, help="Do not run the checks on the base.")
+@click.option(
+    "--seconds",
+    default=120,
+    show_default=True,
+    type=click.IntRange(1, 3600),
+    help="Longest time of one check on the base.",
+)
+@trust_option
+@json_option
+@repo_option
+def init(
+    dry_run: bool,
+    again: bool,
+    no_run: bool,
+    seconds: int,
+    trust: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Find agents and checks, try them, and write a yaoki.toml unless there is one."""
+    from yaoki.app import App
+    from yaoki.app.try_checks import head
+
+    app = App(repo.absolute())
+    file = app.loaded.file
+    if file is not None and not dry_run and not again:
+        return _unchanged(file, as_json=as_json)
+    head(app)
+    place = app.repository.top / "yaoki.toml"
+    limit = None if no_run else timedelta(seconds=seconds)
+    found = _look(app, limit, trust=trust, quiet=as_json)
+    if again and file is not None:
+        return _again(app, found, file, dry_run=dry_run, as_json=as_json)
+    if not dry_run and not _written(place, found.text):
+        return _unchanged(place, as_json=as_json)
+    if not dry_run and (trust or found.ran or not found.tried):
+        _trust_written(app)
+    if as_json:
+        document(_document(found, place, dry_run=dry_run))
+    elif dry_run:
+        say()
+        say(line(f"# {place} would hold:"))
+        say(found.text)
+    else:
+        _tell(found, place)
+    return 0
+
+
+def _unchanged(file: Path, *, as_json: bool) -> int:
+    if as_json:
+        document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
+        return 0
+    prose(f"{line(str(file))}: is there already; unchanged")
+    aside = set_aside(file.read_text(encoding="utf-8"))
+    if aside:
+        prose(f"in comments, for they could not run: {line(', '.join(aside))}")
+    next_command("yaoki init --again" if aside else "yaoki doctor")
+    return 0
+
+
+def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -> int:
+    """What can run now and stands in comments, or not at all, is added; the rest stays."""
+    text = file.read_text(encoding="utf-8")
+    made, added = renewed(text, found.tried, app.settings.checks)
+    if not (app.settings.agents or app.settings.agent):
+        made, more = with_agents(made, found.agents)
+        added = [*more, *added]
+    if added and not dry_run:
+        _replaced(file, made)
+        if found.ran:
+            _trust_written(app)
+    if as_json:
+        held = _document(found, file, dry_run=dry_run)
+        held = {**held, "made": bool(added) and not dry_run, "added": added}
+        document({**held, "text": made} if dry_run else held)
+        return 0
+    would = "would be added" if dry_run else "added"
+    prose(f"{line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}")
+    next_command("yaoki doctor --checks")
+    return 0
+
+
+def _trust_written(app: App) -> None:
+    """They said yes to what was tried, and to what was made of it."""
+    from yaoki.app import App as Opened
+
+    Opened(app.repository.top).trust.accept_settings()
+
+
+def _clear(app: App, discovery: Discovery, *, trust: bool) -> None:
+    """Trying the checks runs code of this repository."""
+    from yaoki.app.try_checks import commands_found
+    from yaoki.core.trust import Content
+
+    brought = Content("init", commands_found(discovery.checks))
+    clear(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
+
+
+def _look(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> Look:
+    from yaoki.app.try_checks import look, try_found
+
+    agents = _agents(quiet=quiet)
+    discovery = find(look(app))
+    if not quiet:
+        prose(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
+        for file, why in discovery.unread.items():
+            prose(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
+        _tell_passed_over(discovery)
+    if limit is None:
+        tried = [Tried(one, State.NOT_RUN) for one in discovery.checks]
+        for one in () if quiet else tried:
+            _show(one, discovery)
+    else:
+        if discovery.checks:
+            _clear(app, discovery, trust=trust)
+        tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
+        tried = try_found(app, discovery.checks, limit, tell) if discovery.checks else []
+    if not quiet:
+        _warn(tried)
+    return Look(agents, discovery, tuple(tried))
+
+
+def _tell_passed_over(discovery: Discovery) -> None:
+    for one in discovery.passed_over:
+        there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
+        prose(paint(f"  passed over: {line(one.command, 60)}, beside {line(there, 80)}", "yellow"))
+        prose("    if it does more than these, add it to yaoki.toml as a check of its own")
+
+
+def _with(discovery: Discovery) -> str:
+    """` (Python with uv, Node with npm)`."""
+    pairs = dict.fromkeys((one.language, one.manager) for one in discovery.checks)
+    told = ", ".join(
+        language if language.lower() == manager else f"{language} with {manager}"
+        for language, manager in pairs
+    )
+    return f" ({told})" if told else ""
+
+
+def _where(discovery: Discovery, limit: timedelta | None) -> str:
+    more = f", {discovery.left_out} more left out" if discovery.left_out else ""
+    if limit is None or not discovery.checks:
+        return more
+    bound = f"{limit.total_seconds():g} s each at most"
+    return f"{more}; each is run once on the base, in a checkout of its own ({bound})"
+
+
+def _agents(*, quiet: bool) -> tuple[Here, ...]:
+    from yaoki.adapters.agents.availability import answering, on_path
+
+    found = answering(on_path())
+    held = tuple(
+        Here(one.about.name, one.about.title, one.answers, one.words, one.about.install)
+        for one in found
+    )
+    if not quiet:
+        prose(f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)")
+        rows = [("answers" if one.answers else "silent", one.name, one.words) for one in held]
+        for text in columns([(a, b, line(c)) for a, b, c in rows]):
+            prose(f"  {text}")
+    return held
+
+
+def _show(one: Tried, discovery: Discovery) -> None:
+    size = max(len(found.name) for found in discovery.checks)
+    head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.found.name:<{size}}"
+    words = one.words or line(one.found.command, 100)
+    prose(paint(f"  {head}  {line(words, 200)}", COLOURS.get(one.state)))
+    if one.next:
+        prose(f"  {'':<11}  {'':<{size}}  {line(one.next)}")
+
+
+def _warn(tried: Sequence[Tried]) -> None:
+    """Whoever stands in yaoki's own environment hides the packages of the project."""
+    from yaoki.app.remedies import other_python, own_python
+
+    here = own_python()
+    unable = {State.MISSING, State.BROKEN}
+    if here and any(one.found.program == "python" and one.state in unable for one in tried):
+        words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
+        prose(paint(line(words), "yellow"))
+        prose(f"  {line(other_python())}")
+
+
+def _tell(found: Look, place: Path) -> None:
+    usable = [one.found.name for one in found.tried if one.state.usable]
+    others = len(found.tried) - len(usable)
+    none = "none that can run here" if others else "none found"
+    aside = f"; in comments: {others}, and yaoki init --again looks at them again" if others else ""
+    prose(f"{line(str(place))}: made, with checks: {line(', '.join(usable)) or none}{aside}")
+    next_command("yaoki doctor")
+
+
+def _document(found: Look, place: Path, *, dry_run: bool) -> dict[str, Any]:
+    agents = [
+        {"preset": one.name, "answers": one.answers, "words": one.words} for one in found.agents
+    ]
+    held: dict[str, Any] = {
+        "schema": SCHEMA,
+        "file": str(place),
+        "made": not dry_run,
+        "checks": [one.name for one in found.discovery.checks],
+        "baseline": _baseline(found.tried),
+        "managers": list(found.discovery.managers),
+        "left_out": found.discovery.left_out,
+        "unread": [{"file": f, "why": why} for f, why in found.discovery.unread.items()],
+        "passed_over": [one.command for one in found.discovery.passed_over],
+        "agents": agents,
+    }
+    return {**held, "text": found.text} if dry_run else held
+
+
+def _baseline(tried: Sequence[Tried]) -> list[dict[str, Any]]:
+    return [
+        {
+            "check": one.found.name,
+            "kind": one.found.kind,
+            "tool": one.found.tool,
+            "language": one.found.language,
+            "folder": one.found.folder,
+            "because": one.found.because,
+            "command": one.found.command,
+            "state": one.state.value,
+            "failures": one.failures,
+            "words": one.words,
+            "next": one.next or None,
+        }
+        for one in tried
+    ]
+
+
+def _written(file: Path, text: str) -> bool:
+    """Never over a file that came meanwhile, and never half of it."""
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError:
+                file.unlink()
+                raise
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _unwritten(file, error) from error
+    return True
+
+
+def _replaced(file: Path, text: str) -> None:
+    """The whole of it or nothing."""
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise _unwritten(file, error) from error
+
+
+def _unwritten(file: Path, error: OSError) -> YaokiError:
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    hint = f"free some space: df -h {file.parent}" if full else f"chmod u+w {file.parent}"
+    words = f"{file} cannot be written: {(error.strerror or str(error)).lower()}"
+    return YaokiError(words, hint=hint)

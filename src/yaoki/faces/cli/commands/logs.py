@@ -1,0 +1,108 @@
+"""`yaoki logs`: what an agent or a check wrote, secrets masked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.errors import Unknown
+from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
+from yaoki.faces.cli.text.render import clean, document, say
+from yaoki.views import SCHEMA
+from yaoki.views.agent_output import spoken
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Task
+
+POLL = timedelta(milliseconds=200)
+
+
+@click.command()
+@click.argument("task")
+@click.option("--attempt", type=click.IntRange(1), help="The attempt; the newest unless named.")
+@click.option("--err", is_flag=True, help="The error channel.")
+@click.option("--prompt", is_flag=True, help="What the agent was told.")
+@click.option("--check", metavar="NAME", default="", help="What this check wrote.")
+@click.option("--raw", is_flag=True, help="The file as it is, also of an agent that speaks JSON.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends.")
+@run_option
+@json_option
+@repo_option
+def logs(
+    task: str,
+    attempt: int | None,
+    err: bool,
+    prompt: bool,
+    check: str,
+    raw: bool,
+    follow: bool,
+    run_name: str,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Show what the agent of TASK wrote, was told, or what a check said of its work."""
+    from yaoki.app.run_view import BYTES_SHOWN, log_file, log_tail
+
+    with opened(repo) as app:
+        found = app.store.task(app.naming.task(task, run_name))
+        number = attempt or found.attempt
+        if attempt and attempt > found.attempt:
+            raise _never(found, attempt)
+        name = "prompt" if prompt else "err" if err else "out"
+        file = log_file(app, found, number, name, check)
+        text, size = log_tail(file, 0)
+        if as_json:
+            told = {"task": found.id, "attempt": number, "file": str(file)}
+            document({"schema": SCHEMA, **told, "text": clean(text), "bytes": size})
+            return 0
+        if size > BYTES_SHOWN:
+            say(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
+        read = as_it_is if raw or check or name != "out" else spoken
+        _put(read(text))
+        if follow:
+            _follow(app, found, number, file, size, read)
+        elif not size:
+            # Beside the log, which may be going into a file.
+            click.echo(f"attempt {number} of {found.id} wrote nothing: {file}", err=True)
+    return 0
+
+
+def _never(task: Task, attempt: int) -> Unknown:
+    """Not the log is missing, the attempt is."""
+    if not task.attempt:
+        words = f"{task.id} has had no attempt yet"
+        return Unknown(words, hint=f"yaoki why {task.id}")
+    words = f"{task.id} has no attempt {attempt}; its newest is {task.attempt}"
+    return Unknown(words, hint=f"yaoki logs {task.id} --attempt {task.attempt}")
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+def _put(text: str) -> None:
+    if text:
+        say(clean(text).rstrip("\n"))
+
+
+def _follow(
+    app: App, task: Task, attempt: int, file: Path, size: int, read: Callable[[str], str]
+) -> None:
+    """Whole lines as they come; the last look comes after the attempt ended."""
+    from yaoki.app.run_view import log_tail
+
+    while True:
+        now = app.store.task(task.id)
+        over = now.attempt != attempt or now.lease is None or now.stage.value != "WORK"
+        text, end = log_tail(file, size)
+        whole = text if over else text[: text.rfind("\n") + 1]
+        _put(read(whole))
+        size = end if over else size + len(whole.encode("utf-8", errors="replace"))
+        if over:
+            return
+        app.clock.sleep(POLL)

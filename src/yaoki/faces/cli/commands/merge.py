@@ -1,0 +1,114 @@
+"""`yaoki merge` and `yaoki undo`: move the base branch to a run, take landed work back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.core.model import State
+from yaoki.errors import GitFailed
+from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
+from yaoki.faces.cli.person_only import refuse_agents, spoken
+from yaoki.faces.cli.text.render import NAME_CHARS, document, line, next_command, prose
+from yaoki.faces.cli.trust_question import clear
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import RunId
+
+HOW = {
+    "already": "held it already",
+    "created": "was made",
+    "fast-forward": "was fast-forwarded",
+    "merge": "got a merge commit",
+}
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--into", metavar="BRANCH", default="", help="Another branch than the base branch.")
+@click.option("--force-ref", is_flag=True, help="Move the branch even where it is checked out.")
+@click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
+@click.option("--unproven", is_flag=True, help="Run no check on the merge commit; recorded.")
+@json_option
+@repo_option
+def merge(
+    run: str,
+    into: str,
+    force_ref: bool,
+    partial: bool,
+    unproven: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Move the base branch to the work of RUN; never with conflicts, never in a checkout.
+
+    If the base has moved, the merge commit is proven first.
+    """
+    with opened(repo) as app:
+        refuse_agents(app)
+        found = app.naming.run(run)
+        made = app.control.merge(
+            found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
+        )
+        if as_json:
+            told = {"branch": made.branch, "commit": made.commit, "how": made.how}
+            document({"schema": SCHEMA, "run": found.id, **told})
+            return 0
+        prose(f"{line(made.branch)} {HOW[made.how]}: it is at {made.commit[:10]}")
+        next_command(f"git log {found.base[:10]}..{line(made.branch)}")
+    return 0
+
+
+@click.command()
+@click.argument("task")
+@click.option("--cascade", is_flag=True, help="Take back what stands on it as well.")
+@run_option
+@json_option
+@repo_option
+def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> int:
+    """Revert what TASK landed on the run branch, and ask what shall become of it."""
+    from yaoki.app import commands
+
+    with opened(repo) as app:
+        refuse_agents(app)
+        task_id = app.naming.task(task, run_name)
+        clear(app)
+        landed = app.store.task(task_id).landed
+        done = _done(app, app.store.task(task_id).run_id)
+        undone = commands.undo(app, task_id, cascade=cascade, how=spoken())
+        told = commands.undone(undone)
+        if as_json:
+            document(told)
+            return 0
+        how = "is taken back when what runs has ended" if undone.undo_wanted else "reverted"
+        others = done.keys() - _done(app, undone.run_id).keys() - {undone.id}
+        names = ", ".join(line(name, NAME_CHARS) for id_, name in done.items() if id_ in others)
+        also = f", and what stands on it: {names}" if names else ""
+        prose(f"{line(undone.spec.name, 60)} ({undone.id}): {how} on yaoki/{undone.run_id}{also}")
+        _tell_merged(app, undone.run_id, landed)
+        next_command(told["next"])
+    return 0
+
+
+def _done(app: App, run_id: RunId) -> dict[str, str]:
+    """The names of what has landed, by id."""
+    return {row.id: row.name for row in app.store.rows(run_id) if row.state is State.DONE}
+
+
+def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
+    """Undoing moves the run branch alone; what was merged before stays in the base branch."""
+    from yaoki.app.git_facts import GitHere
+    from yaoki.app.run_view import taking
+
+    run = app.store.run(run_id)
+    try:
+        held = GitHere(app.repository.common_dir).taken(run.base_branch, [landed], run.base)
+    except GitFailed:
+        return
+    if held:
+        way = taking(app, run) or f"yaoki merge {run.id} --partial"
+        prose(f"{line(run.base_branch)} still holds it; to take it back there as well: {way}")

@@ -1,0 +1,39 @@
+"""`yaoki metrics`: what the server answers to a scraper, printed once; and the scraper's token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.faces.cli.context import repo_option
+from yaoki.faces.cli.text.render import say
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+
+@click.command()
+@click.option("--token", is_flag=True, help="Print a token that opens /metrics and nothing else.")
+@repo_option
+def metrics(token: bool, repo: Path) -> int:
+    """Print the metrics of this repository's store in Prometheus' text format.
+
+    The page's server answers the same at /metrics to whoever has a token.
+    """
+    from yaoki.app import App
+    from yaoki.app.telemetry import Metrics
+
+    app = App(repo.absolute())
+    try:
+        say(_token(app) if token else Metrics(app).text().rstrip("\n"))
+    finally:
+        app.close()
+    return 0
+
+
+def _token(app: App) -> str:
+    from yaoki.faces.web.access_keys import LOOK, SCRAPE, passes_of
+
+    return passes_of(app).make(SCRAPE, LOOK, app.clock.now())

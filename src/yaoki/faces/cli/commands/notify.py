@@ -1,0 +1,101 @@
+"""`yaoki notify test`: does a notice reach anybody?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.errors import NoticeFailed, SettingsInvalid
+from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, say
+from yaoki.faces.cli.trust_question import clear
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.ports import Channel, Notice
+
+UNDELIVERED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of the test notice in one channel."""
+
+    name: str
+    delivered: bool
+    words: str
+    next: str = ""
+
+
+@click.group()
+def notify() -> None:
+    """Try the channels that notices go through."""
+
+
+@notify.command("test")
+@json_option
+@repo_option
+def test(as_json: bool, repo: Path) -> int:
+    """Send one test notice through every channel; exit code 0 when all delivered it."""
+    from yaoki.adapters.notify import open_channels
+    from yaoki.app import App
+
+    app = App(repo.absolute())
+    channels = open_channels(app.settings.notify, app.repository.top)
+    if not channels:
+        raise SettingsInvalid(
+            "no channel for notices is configured",
+            hint='add to yaoki.toml: [notify] with desktop = true, or command = ["…"], or '
+            'webhook = "https://…"; then: yaoki notify test',
+        )
+    clear(app)
+    tried = [_tried(name, channel, _notice(app, name)) for name, channel in channels.items()]
+    bad = [one for one in tried if not one.delivered]
+    _show(tried, as_json=as_json)
+    return UNDELIVERED if bad else 0
+
+
+def _notice(app: App, name: str) -> Notice:
+    """Its id is the time: a receiver that drops repeats must take every test."""
+    from yaoki.ports import Notice
+
+    now = app.clock.now()
+    return Notice(
+        id=int(now.timestamp() * 1000),
+        channel=name,
+        at=now,
+        run_id="",
+        task_id="",
+        event="TEST",
+        subject="yaoki: a test notice",
+        body="If you can read this, notices reach you. Next: yaoki run PLAN",
+    )
+
+
+def _tried(name: str, channel: Channel, notice: Notice) -> Tried:
+    try:
+        channel.send(notice)
+    except NoticeFailed as failed:
+        return Tried(name, False, failed.sentence, failed.hint)
+    return Tried(name, True, "delivered")
+
+
+def _show(tried: list[Tried], *, as_json: bool) -> None:
+    bad = [one for one in tried if not one.delivered]
+    if as_json:
+        listed = [
+            {"name": t.name, "delivered": t.delivered, "words": t.words, "next": t.next or None}
+            for t in tried
+        ]
+        document({"schema": SCHEMA, "ok": not bad, "channels": listed})
+        return
+    rows = [("ok " if one.delivered else "BAD", one.name, line(one.words, 600)) for one in tried]
+    for text, one in zip(columns(rows), tried, strict=True):
+        say(paint(text, None if one.delivered else "red"))
+        if one.next:
+            say(f"       {line(one.next)}")
+    next_command("yaoki notify test" if bad else "yaoki run PLAN")

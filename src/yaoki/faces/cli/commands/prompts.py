@@ -1,0 +1,237 @@
+"""`yaoki prompts`: see, copy and try exactly the words that agents get about a failure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.core.nearest import did_you_mean
+from yaoki.core.settings.settings import LANGUAGES
+from yaoki.errors import TemplateInvalid, Unknown
+from yaoki.faces.cli.context import Function, json_option, repo_option
+from yaoki.faces.cli.text.render import clean, columns, document, line, next_command, prose, say
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.formats.prompts import PromptTree
+
+PARAMS_BYTES_MAX = 1 << 20
+BROKEN = 2
+
+
+def lang_option(function: Function) -> Function:
+    return click.option(
+        "--lang", type=click.Choice(LANGUAGES), help="The language; the settings' unless named."
+    )(function)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The templates of a repository, and the names its settings add."""
+
+    tree: PromptTree
+    language: str
+    folder: Path
+    own: tuple[str, ...]
+
+    def defects(self, path: str = "") -> list[str]:
+        """What `yaoki validate` would refuse: of one file, or of all."""
+        from yaoki.formats.prompts import PROJECT, check_tree
+
+        file = f"{self.folder}{path.removeprefix(PROJECT)}:" if path else str(self.folder)
+        found = check_tree(self.folder, LANGUAGES, self.own)
+        shown = (one.replace(str(self.folder), PROJECT, 1) for one in found if one.startswith(file))
+        return [one for one in shown if path or not _of_a_plan(one)]
+
+
+def _of_a_plan(defect: str) -> bool:
+    """A file of an edition that only a plan could name."""
+    name = defect.partition(":")[0].rpartition("/")[2]
+    return name.startswith("f_") and "is never looked for" in defect
+
+
+def _open(repo: Path, lang: str | None) -> Opened:
+    from yaoki.app import App
+    from yaoki.formats.prompts import PromptTree
+
+    app = App(repo.absolute())
+    language = lang or app.settings.language
+    folder = app.home / "prompts"
+    return Opened(PromptTree(folder, language), language, folder, tuple(app.settings.patterns))
+
+
+def name_of(pattern: str) -> str:
+    """A kind as the journal writes it has a file of its own name: `TIMEOUT` is `timeout`."""
+    from yaoki.formats.prompts import KINDS
+
+    return next((name for name, kind in KINDS.items() if kind.value == pattern), pattern)
+
+
+def _then(name: str, path: str, lang: str | None, other: str) -> None:
+    """A file of the project needs no copy: it is shown, or tried."""
+    from yaoki.formats.prompts import PROJECT
+
+    command = other if path.startswith(f"{PROJECT}/") else "eject"
+    next_command(f"yaoki prompts {command} {line(name)}" + (f" --lang {lang}" if lang else ""))
+
+
+def _place(label: str) -> str:
+    """A label as a person finds the file."""
+    return label or "built-in words"
+
+
+@click.group()
+def prompts() -> None:
+    """See, copy and try the words that agents get about a failure."""
+
+
+@prompts.command("list")
+@lang_option
+@json_option
+@repo_option
+def list_(lang: str | None, as_json: bool, repo: Path) -> int:
+    """List every prompt, the file it comes from and the params it takes."""
+    held = _open(repo, lang)
+    names = dict.fromkeys((*held.tree.names(), *held.own))
+    found = [_listed(held, name) for name in names]
+    told = {one["fault"] for one in found}
+    defects = [defect for defect in held.defects() if defect not in told]
+    if as_json:
+        about = {"schema": SCHEMA, "language": held.language}
+        document({**about, "prompts": found, "defects": defects})
+    else:
+        for text in columns([_row(one) for one in found]):
+            prose(text)
+        for defect in defects:
+            prose(f"broken: {line(defect)}")
+        next_command("yaoki prompts show NAME")
+    return BROKEN if defects or any(told) else 0
+
+
+def _listed(held: Opened, name: str) -> dict[str, Any]:
+    try:
+        shown = held.tree.show(name, held.own)
+    except (TemplateInvalid, Unknown) as error:
+        path = getattr(error, "file", "")
+        return {"name": name, "path": path, "params": [], "fault": error.sentence}
+    about = {"name": name, "path": shown.path, "params": list(shown.params)}
+    return {**about, "fault": next(iter(held.defects(shown.path)), "")}
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    words = f"broken: {one['fault']}" if one["fault"] else ", ".join(one["params"])
+    return line(one["name"], 40), line(_place(one["path"])), line(words)
+
+
+@prompts.command()
+@click.argument("pattern", metavar="PATTERN")
+@lang_option
+@json_option
+@repo_option
+def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
+    """Print the template that a failure of PATTERN gets."""
+    held, pattern = _open(repo, lang), name_of(pattern)
+    shown = held.tree.show(pattern, held.own)
+    if as_json:
+        about = {"name": pattern, "language": held.language, "path": shown.path}
+        more = {"steps": list(shown.steps), "params": list(shown.params), "text": shown.text}
+        document({"schema": SCHEMA, **about, **more})
+        return 0
+    say(f"{line(_place(shown.path))}:")
+    say()
+    say(clean(shown.text).rstrip())
+    say()
+    _then(pattern, shown.path, lang, "test")
+    return 0
+
+
+@prompts.command()
+@click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
+@lang_option
+@json_option
+@repo_option
+def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path) -> int:
+    """Copy shipped templates into .yaoki/prompts to edit them; all unless named.
+
+    A file that stands there already is never overwritten.  With --lang the copies count for that
+    language alone.
+    """
+    held, patterns = _open(repo, lang), tuple(map(name_of, patterns))
+    target = held.folder / held.language if lang else held.folder
+    written = [str(file) for file in held.tree.eject(target, patterns, held.own)]
+    if as_json:
+        document({"schema": SCHEMA, "language": held.language, "written": written})
+        return 0
+    for file in written:
+        say(f"written: {line(file)}")
+    if not written:
+        say("nothing written: every file stands there already")
+    which = line(patterns[0]) if patterns else "test-failed"
+    next_command(f"yaoki prompts test {which}" + (f" --lang {lang}" if lang else ""))
+    return 0
+
+
+@prompts.command("test")
+@click.argument("pattern", metavar="PATTERN")
+@click.option("--params", "file", metavar="FILE", type=click.Path(path_type=Path))
+@lang_option
+@json_option
+@repo_option
+def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo: Path) -> int:
+    """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
+    from yaoki.formats.prompts import sample
+
+    held, pattern = _open(repo, lang), name_of(pattern)
+    name = "" if pattern == "failed" else pattern
+    failure = sample(name, _given(file, name) if file else None)
+    told = held.tree.trial(pattern, failure, held.own)
+    # With values of one's own the file is the same, and so are its defects.
+    fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
+    if as_json:
+        about = {"name": pattern, "language": held.language, "path": told.path or None}
+        more = {"steps": list(told.steps), "fault": fault, "text": told.text}
+        document({"schema": SCHEMA, **about, **more})
+        return BROKEN if fault else 0
+    for step in told.steps:
+        say(line(_place(step)))
+    if fault:
+        say(f"broken: {line(fault)}")
+    say()
+    say(clean(told.text))
+    say()
+    _then(pattern, told.path, lang, "show")
+    return BROKEN if fault else 0
+
+
+def _given(file: Path, name: str) -> dict[str, Any]:
+    """Values by name; one that the pattern never gives is refused."""
+    from yaoki.core.model import CONTENT
+    from yaoki.formats.prompts import PARAMS
+
+    held = _json(file)
+    for param in held if name in PARAMS else ():
+        if param not in PARAMS[name]:
+            near = did_you_mean(param, PARAMS[name])
+            raise click.UsageError(f"{name or 'a failure'} gives no param {param!r}{near}")
+    if held.get("kind") and held["kind"] not in CONTENT:
+        kinds = ", ".join(sorted(CONTENT))
+        raise click.UsageError(f"kind {held['kind']!r} gets no words; these do: {kinds}")
+    return held
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(PARAMS_BYTES_MAX + 1)
+        held = json.loads(raw) if len(raw) <= PARAMS_BYTES_MAX else None
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"{file} is no JSON: {error}") from error
+    if not isinstance(held, dict):
+        raise click.UsageError(f"{file} must hold one JSON object within {PARAMS_BYTES_MAX} bytes")
+    return held

@@ -1,0 +1,180 @@
+"""`yaoki recover`, `yaoki snapshots`, `yaoki restore`: nothing an attempt made is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.core.counting import count
+from yaoki.core.model import State
+from yaoki.errors import NotNow, Unknown
+from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
+from yaoki.faces.cli.lookup import named
+from yaoki.faces.cli.text.render import columns, document, line, next_command, prose, when
+from yaoki.ports import SavedWork
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+SHOWN = 100
+
+
+@click.command()
+@click.argument("what", metavar="[TASK|RUN]", default="")
+@click.option("--attempt", type=click.IntRange(0), help="Only this one; 0: before the first.")
+@click.option("--branch", metavar="NAME", default="", help="Make a branch at the newest of them.")
+@run_option
+@json_option
+@repo_option
+def recover(
+    what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
+) -> int:
+    """List the kept work of every attempt, of TASK or of RUN; with --branch, check one out."""
+    from yaoki.app import App
+    from yaoki.app.empty_attempts import left_nothing
+
+    app = App(repo.absolute())
+    try:
+        works = [work for work in _works(app, what, run_name) if attempt in (None, work.attempt)]
+        empty = left_nothing(app, works)
+        works.sort(key=lambda work: empty.get(work.ref, work.at))
+        if branch:
+            return _branch(app, works, empty, branch, as_json=as_json)
+        _list(works, empty, as_json=as_json)
+    finally:
+        app.close()
+    return 0
+
+
+def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
+    """From the refs alone, so that a lost store loses none of it; names need the store."""
+    works = app.workspace.saved()
+    if not what and not run_name:
+        return works
+    if any(work.task_id == what for work in works):
+        return [work for work in works if work.task_id == what]
+    if not app.has_store:
+        raise Unknown(f"there is no kept work of {what!r}", hint="yaoki recover")
+    found = named(app, what, run_name)
+    mine = f"{found.run.id}-"
+    return [
+        w for w in works if (w.task_id == found.task if found.task else w.task_id.startswith(mine))
+    ]
+
+
+def _branch(
+    app: App,
+    works: Sequence[SavedWork],
+    empty: Mapping[str, datetime],
+    branch: str,
+    *,
+    as_json: bool,
+) -> int:
+    if not works:
+        raise Unknown("no kept work matches", hint="yaoki recover")
+    chosen = ([work for work in works if work.ref not in empty] or works)[-1]
+    app.workspace.recover(chosen.ref, branch)
+    if as_json:
+        document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
+    else:
+        prose(f"branch {line(branch)} is at {chosen.commit[:10]}: {line(chosen.subject, 80)}")
+        next_command(f"git switch {line(branch)}")
+    return 0
+
+
+def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: bool) -> None:
+    if as_json:
+        kept = [_saved(work, empty) for work in works]
+        document({"schema": SCHEMA, "kept": kept})
+        return
+    rows = [
+        (
+            *(w.task_id, f"attempt {w.attempt}", when(empty.get(w.ref, w.at)), w.commit[:10]),
+            "left nothing of its own" if w.ref in empty else line(w.subject, 80),
+        )
+        for w in works[-SHOWN:]
+    ]
+    for text in columns(rows) or ["no work is kept yet"]:
+        prose(text)
+    if len(works) > SHOWN:
+        prose(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
+    own = [work for work in works if work.ref not in empty]
+    if own:
+        last = own[-1]
+        next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
+    else:
+        next_command("yaoki status")
+
+
+def _saved(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
+    return {
+        "task": work.task_id,
+        "attempt": work.attempt,
+        "ref": work.ref,
+        "commit": work.commit,
+        "at": empty.get(work.ref, work.at).isoformat(),
+        "subject": work.subject,
+        "left_nothing": work.ref in empty,
+    }
+
+
+@click.command()
+@json_option
+@repo_option
+def snapshots(as_json: bool, repo: Path) -> int:
+    """List the snapshots taken before each attempt."""
+    from yaoki.app import App
+
+    found = App(repo.absolute()).workspace.snapshots()
+    if as_json:
+        listed = [
+            {
+                "id": s.id,
+                "task": s.task_id,
+                "attempt": s.attempt,
+                "commit": s.commit,
+                "at": s.at.isoformat(),
+            }
+            for s in found
+        ]
+        document({"schema": SCHEMA, "snapshots": listed})
+        return 0
+    rows = [(s.id, when(s.at), s.commit[:10]) for s in found[-SHOWN:]]
+    for text in columns(rows) or ["there is no snapshot"]:
+        prose(text)
+    next_command(f"yaoki restore {found[-1].id}" if found else "yaoki recover")
+    return 0
+
+
+@click.command()
+@click.argument("snapshot")
+@json_option
+@repo_option
+def restore(snapshot: str, as_json: bool, repo: Path) -> int:
+    """Put a task's worktree back to SNAPSHOT; what it holds now is kept first."""
+    with opened(repo) as app:
+        found = next((s for s in app.workspace.snapshots() if s.id == snapshot), None)
+        if found is None:
+            raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
+        task = app.store.task(found.task_id)
+        if task.state is State.ACTIVE:
+            raise NotNow(f"{task.id} is at work", hint=f"yaoki cancel {task.id}")
+        if task.state.final and not Path(task.work.worktree).is_dir():
+            words = f"{task.id} is {task.state.value}: it has no worktree any more"
+            raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
+        made = app.workspace.restore(snapshot, task)
+        told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
+        data = {"snapshot_id": snapshot, **told}
+        app.store.note(task.run_id, "SNAPSHOT_RESTORE", data, task.id, task.attempt)
+        if as_json:
+            document({"schema": SCHEMA, "task": task.id, **data})
+            return 0
+        counts = f"{count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
+        prose(f"{line(task.work.worktree)}: {counts}")
+        next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
+    return 0

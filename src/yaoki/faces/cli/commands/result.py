@@ -1,0 +1,72 @@
+"""`yaoki result`: what an agent says of its own attempt; who it is stands in its environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from yaoki.faces.cli.context import json_option
+from yaoki.faces.cli.text.render import document, say
+from yaoki.views import SCHEMA
+
+FOLLOWS = {
+    "failed": "the work does not land as it is",
+    "conflict": "a person is asked",
+    "question": "a person is asked",
+    "done": "the checks decide",
+}
+
+
+@click.command()
+@click.option(
+    "--status",
+    type=click.Choice(["failed", "conflict", "question", "done"]),
+    required=True,
+    help="How it went.",
+)
+@click.option("--summary", metavar="TEXT", default="", help="One sentence: what happened.")
+@click.option("--question", metavar="TEXT", default="", help="For a person; status question.")
+@click.option(
+    "--retry-safe/--no-retry-safe", default=None, help="May the task try again by itself?"
+)
+@click.option("--partial-changes", is_flag=True, help="Something outside may be half changed.")
+@click.option("--retry-after", metavar="S", type=float, default=None, help="Seconds to wait first.")
+@json_option
+@click.option(
+    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
+)
+@click.pass_obj
+def result(
+    above: str | None,
+    status: str,
+    summary: str,
+    question: str,
+    retry_safe: bool | None,
+    partial_changes: bool,
+    retry_after: float | None,
+    as_json: bool,
+    repo: str | None,
+) -> int:
+    """Say how your attempt at a task ended; for agents.  A claim, never a proof.
+
+    failed: tried again with your words.  conflict: the task and its checks contradict each other;
+    a person decides.  question: a person answers.  done: the checks decide.
+    """
+    from yaoki.faces.mcp.call_context import Desk
+    from yaoki.faces.mcp.caller import repository_of
+    from yaoki.faces.mcp.results import Said, defect, tell
+
+    said = Said(status, summary, question, retry_safe, partial_changes, retry_after)
+    if wrong := defect(said):
+        raise click.UsageError(wrong)
+    desk = Desk(Path(repo or above or repository_of(os.environ) or "."), os.environ)
+    caller = tell(desk, said)
+    if as_json:
+        told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
+        document({"schema": SCHEMA, **told, "status": status, "noted": True})
+    else:
+        follows = FOLLOWS[status]
+        say(f"{caller.task_id}: {status} is noted for attempt {caller.attempt}; {follows}")
+    return 0

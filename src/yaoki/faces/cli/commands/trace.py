@@ -1,0 +1,81 @@
+"""`yaoki trace`: the journal of a task or a run, as text, one document or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
+from yaoki.faces.cli.lookup import Named, named
+from yaoki.faces.cli.text.render import clock, document, line, masked, next_command, say
+from yaoki.ports import Entry
+from yaoki.views import SCHEMA, entry_document, told
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+PAGE = 1000
+POLL = timedelta(milliseconds=200)
+
+
+@click.command()
+@click.argument("what", metavar="[TASK|RUN]", default="")
+@run_option
+@click.option("--jsonl", is_flag=True, help="One JSON object a line, for export.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run rests.")
+@json_option
+@repo_option
+def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, repo: Path) -> int:
+    """Show the journal of TASK or RUN; of the newest run unless named."""
+    with opened(repo) as app:
+        found = named(app, what, run_name)
+        entries = _entries(app, found, follow=follow)
+        if as_json:
+            listed = [entry_document(entry) for entry in entries]
+            document(
+                {
+                    "schema": SCHEMA,
+                    "run": found.run.id,
+                    "task": found.task or None,
+                    "entries": listed,
+                }
+            )
+            return 0
+        for entry in entries:
+            say(_json_line(entry) if jsonl else _line(entry))
+        if not jsonl:
+            next_command(
+                f"yaoki why {found.task}" if found.task else f"yaoki status {found.run.id}"
+            )
+    return 0
+
+
+def _entries(app: App, found: Named, *, follow: bool) -> Iterator[Entry]:
+    """By cursor, page after page; the last look comes after the run was seen to rest."""
+    after = 0
+    while True:
+        rests = not follow or app.store.resting(found.run.id)
+        while page := app.store.journal(
+            run_id=found.run.id, task_id=found.task, after=after, limit=PAGE
+        ):
+            yield from page
+            after = page[-1].seq
+        if rests:
+            return
+        app.clock.sleep(POLL)
+
+
+def _line(entry: Entry) -> str:
+    words = line(told(entry) or json.dumps(dict(entry.data)), 160)
+    who = f"{entry.task_id} " if entry.task_id else ""
+    attempt = f"attempt {entry.attempt} " if entry.attempt else ""
+    return f"{entry.seq} {clock(entry.at)} {who}{attempt}{entry.event}  {words}"
+
+
+def _json_line(entry: Entry) -> str:
+    return json.dumps(masked({"schema": SCHEMA, **entry_document(entry)}))

@@ -1,0 +1,164 @@
+"""`yaoki trust`: say yes to what a repository would run, list what was trusted, or forget it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.core.counting import count
+from yaoki.errors import Unknown
+from yaoki.faces.cli.context import json_option
+from yaoki.faces.cli.text.render import document, line, next_command, prose, say
+from yaoki.faces.cli.trust_question import show
+from yaoki.views import SCHEMA
+
+if TYPE_CHECKING:
+    from yaoki.app.trust import Question
+    from yaoki.core.trust import Content, TrustRecord
+
+FOLDER = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("path", type=FOLDER, required=False)
+@click.option("--plan", type=FOLDER, help="A committed plan whose commands are trusted as well.")
+@click.option("--dry-run", is_flag=True, help="Show what would run; trust nothing.")
+@click.option("--show", "listed", is_flag=True, help="List what is trusted.")
+@click.option("--forget", is_flag=True, help="Trust PATH no longer; it is asked about again.")
+@click.option(
+    "--below",
+    metavar="FOLDER",
+    type=FOLDER,
+    help="Trust every repository below FOLDER, now and later, whatever it brings.",
+)
+@json_option
+@click.pass_obj
+def trust(
+    above: str | None,
+    path: Path | None,
+    plan: Path | None,
+    dry_run: bool,
+    listed: bool,
+    forget: bool,
+    below: Path | None,
+    as_json: bool,
+) -> int:
+    """Show what the repository at PATH would run, and trust it; where you stand unless named."""
+    from yaoki.adapters.system.trust_file import TrustFile
+    from yaoki.app.trust import refuse_attempts
+
+    where = path or Path(above or ".")
+    if sum((listed, forget, below is not None)) > 1:
+        raise click.UsageError("--show, --forget and --below are three things; name one")
+    if listed:
+        return _listed(*TrustFile().read(), as_json=as_json)
+    if not dry_run:
+        refuse_attempts()
+    if forget:
+        return _forgotten(TrustFile(), where, as_json=as_json)
+    if below is not None:
+        return _below(TrustFile(), below, as_json=as_json)
+    return _trusted(where, plan, dry_run=dry_run, as_json=as_json)
+
+
+def _trusted(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) -> int:
+    from yaoki.app import App
+
+    app = App(where.absolute())
+    try:
+        question = app.trust.pending(*_of_plan(app, plan), whole=True)
+        if question is not None and not dry_run:
+            app.trust.accept(question)
+        place = app.trust.place
+    finally:
+        app.close()
+    done = question is None or not dry_run
+    if as_json:
+        lines = [] if question is None else [text.strip() for text in question.lines]
+        document({"schema": SCHEMA, "place": place, "trusted": done, "commands": lines})
+    else:
+        _tell(question, place, dry_run=dry_run)
+    return 0
+
+
+def _of_plan(app: Any, plan: Path | None) -> tuple[Content, ...]:
+    if plan is None:
+        return ()
+    from yaoki.app.trust import of_plan
+    from yaoki.formats.plan import load_plan
+
+    return of_plan(plan, load_plan(plan, app.settings, app.known))
+
+
+def _tell(question: Question | None, place: str, *, dry_run: bool) -> None:
+    if question is None:
+        prose(f"{line(place)}: nothing to ask; all that it would run is trusted")
+        next_command("yaoki trust --show")
+        return
+    say(f"{line(place)} would run:" if not question.again else f"{line(place)} has changed:")
+    show(question)
+    if dry_run:
+        next_command("yaoki trust")
+        return
+    prose("trusted; when it changes, you are asked again")
+    next_command("yaoki trust --show")
+
+
+def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
+    if as_json:
+        places = {
+            place: {part: list(texts.values()) for part, texts in parts.items()}
+            for place, parts in record.places.items()
+        }
+        held = {"places": places, "stores": sorted(set(record.stores.values()))}
+        document({"schema": SCHEMA, **held, "below": list(record.below), "defect": defect or None})
+        return 0
+    if defect:
+        prose(f"{line(defect)}; nothing is trusted")
+    for folder in record.below:
+        say(f"everything below {line(folder)}")
+    for place, parts in record.places.items():
+        commands = {text for texts in parts.values() for text in texts.values()}
+        say(f"{line(place)}: {count(len(commands), 'command')}")
+        for text in sorted(commands):
+            say(f"  {line(text, 600)}")
+    for path in sorted(set(record.stores.values())):
+        say(f"store {line(path)}")
+    if not (record.below or record.places or record.stores):
+        say("nothing is trusted yet")
+    next_command("yaoki trust --forget PATH" if record.places or record.below else "yaoki trust")
+    return 0
+
+
+def _forgotten(file: Any, where: Path, *, as_json: bool) -> int:
+    """By the path of a repository, of anything in it, or of a folder as it was trusted."""
+    record, _ = file.read()
+    here = str(where.resolve())
+    stored = {str(Path(at).parents[1]) for at in record.stores.values()}
+    known = {*record.places, *record.below, *stored}
+    inside = [place for place in known if here == place or here.startswith(f"{place}/")]
+    if not inside:
+        raise Unknown(f"nothing is trusted at {here}", hint="yaoki trust --show")
+    place = max(inside, key=len)
+    file.change(lambda held: held.without(place))
+    if as_json:
+        document({"schema": SCHEMA, "place": place, "trusted": False})
+        return 0
+    say(f"{line(place)} is trusted no longer")
+    next_command("yaoki trust --show")
+    return 0
+
+
+def _below(file: Any, folder: Path, *, as_json: bool) -> int:
+    place = folder.resolve()
+    if not place.is_dir() or place == place.parent:
+        raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")
+    file.change(lambda held: held.with_below(str(place)))
+    if as_json:
+        document({"schema": SCHEMA, "below": str(place), "trusted": True})
+        return 0
+    prose(f"every repository below {line(str(place))} is trusted, whatever it brings")
+    next_command(f"yaoki trust --forget {line(str(place))}")
+    return 0

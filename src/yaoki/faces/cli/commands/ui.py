@@ -1,0 +1,96 @@
+"""`yaoki ui`: serve the page on this machine until it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.errors import NotNow
+from yaoki.faces.cli.context import repo_option
+from yaoki.faces.cli.text.render import say
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.faces.web.listen_address import Bound
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port; 7878 or a free one else.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen; on this machine alone else.")
+@click.option("--read-only-link", is_flag=True, help="Print a link that may only look, as well.")
+@click.option("--open/--no-open", "wanted", default=False, help="Open it in a browser.")
+@repo_option
+def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, repo: Path) -> int:
+    """Serve the page of this repository's runs, on this machine alone, until interrupted.
+
+    The link that is printed holds a token: whoever has it may answer and cancel.  Where the
+    background worker serves the page already, only the link is printed.
+    """
+    from yaoki.app import App
+    from yaoki.faces.web.page_process import served_beside
+
+    app = App(repo.absolute())
+    address = served_beside(app) if port is None and host is None else ""
+    if address:
+        _tell(app, address, read_only_link=read_only_link, wanted=wanted)
+        say("the background worker serves it until: yaoki down")
+        return 0
+    return _serve(app, _bound(port, host), read_only_link=read_only_link, wanted=wanted)
+
+
+def _bound(port: int | None, host: str | None) -> Bound:
+    from yaoki.faces.web.listen_address import HOST, PORT, bind, loopback
+
+    bound = bind(host or HOST, PORT if port is None else port, any_port=port is None)
+    if host is not None and not loopback(host):
+        number = bound.place.port
+        say(f"warning: {host} is reached over the network, and nothing is encrypted on the way;")
+        say("whoever has the link may answer, cancel, and read code, prompts and logs.")
+        say(f"a tunnel is better: ssh -L {number}:localhost:{number} THIS-MACHINE")
+    return bound
+
+
+def _serve(app: App, bound: Bound, *, read_only_link: bool, wanted: bool) -> int:
+    from yaoki.faces.web.access_keys import passes_of
+    from yaoki.faces.web.server import PageServer
+
+    server = PageServer(app.repository.top, bound, passes_of(app))
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    server.start()
+    _tell(app, bound.address, read_only_link=read_only_link, wanted=wanted)
+    say("stop it with Ctrl-C; runs go on without it")
+    while server.serving and not stopped.wait(1.0):
+        pass
+    if not stopped.is_set():
+        raise NotNow("the page's server ended by itself", hint="yaoki doctor")
+    server.stop()
+    say("the page is no longer served")
+    return 0
+
+
+def _tell(app: App, address: str, *, read_only_link: bool, wanted: bool) -> None:
+    from yaoki.faces.web.access_keys import ACT, LOOK, passes_of
+
+    passes, now = passes_of(app), app.clock.now()
+    say(f"the page: {passes.link(address, ACT, now)}")
+    if read_only_link:
+        say(f"to look only: {passes.link(address, LOOK, now)}")
+    if wanted and not webbrowser.open(_leading(app, passes.link(address, ACT, now)).as_uri()):
+        say("no browser could be opened; open the link yourself")
+
+
+def _leading(app: App, link: str) -> Path:
+    """A file that leads to the link: what a browser is started with, every user here can see."""
+    from yaoki.adapters.system.files import write_atomically
+
+    file = app.daemon.folder / "page.html"
+    words = f'<!doctype html><meta http-equiv="refresh" content="0;url={link}">'
+    write_atomically(file, words.encode())
+    return file

@@ -1,0 +1,186 @@
+"""`yaoki up` and `yaoki down`: one background worker per store and machine."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yaoki.core.counting import count
+from yaoki.errors import NotNow, StoreError
+from yaoki.faces.cli.commands.worker import SLOTS, tag_option
+from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.faces.cli.person_only import refuse_agents
+from yaoki.faces.cli.text.log_records import log_format_option
+from yaoki.faces.cli.text.render import document, line, next_command, say
+from yaoki.faces.cli.trust_question import clear, trust_option
+
+if TYPE_CHECKING:
+    from yaoki.adapters.processes.daemon import Daemon, Running
+    from yaoki.app import App
+    from yaoki.core.model import RunId
+
+SCHEMA = 1
+READY_WITHIN = timedelta(seconds=30)
+# After it was asked to stop now: agents are ended, their work is kept, leases go back.
+STOPPED_WITHIN = timedelta(seconds=60)
+# Longer than `down` takes unless it was told to wait longer.
+DRAINED_WITHIN = timedelta(seconds=120)
+
+
+@click.command()
+@click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
+@tag_option
+@log_format_option
+@trust_option
+@json_option
+@repo_option
+def up(
+    slots: int | None,
+    tags: tuple[str, ...],
+    log_format: str,
+    trust: bool,
+    as_json: bool,
+    repo: Path,
+) -> int:
+    """Keep a background worker for this repository's store; twice is once."""
+    with opened(repo, create=True) as app:
+        refuse_agents(app)
+        clear(app, trust=trust)
+        found, started = ensured(app, slots, tags, log_format)
+        if as_json:
+            document(_facts(app, found, started=started))
+        else:
+            _tell(app, found, started=started, asked=bool(slots or tags))
+    return 0
+
+
+def ensured(
+    app: App, slots: int | None = None, tags: tuple[str, ...] = (), log_format: str = "text"
+) -> tuple[Running, bool]:
+    """The background worker, and whether it was started just now."""
+    daemon = app.daemon
+    found = daemon.running()
+    if found is not None and not _drained(daemon, found):
+        return found, False
+    # Opened here first: what is wrong with the store is said here and not in a log.
+    app.store.version()
+    more = [word for tag in tags for word in ("--tag", tag)]
+    more += ["--slots", str(slots)] if slots else []
+    more += ["--log-format", log_format] if log_format != "text" else []
+    # Nothing is imported from the repository: it may hold a folder of our name.
+    argv = [sys.executable, "-P", "-m", "yaoki", "worker", "--background", *more]
+    return daemon.start(argv, app.repository.top, READY_WITHIN), True
+
+
+def _drained(daemon: Daemon, found: Running) -> bool:
+    """One that stops begins nothing new: it is waited for, so that the next can follow."""
+    if not found.facts.get("stopping"):
+        return False
+    who = f"the background worker, process {found.pid}, is stopping"
+    click.echo(f"{who}; the next one follows", err=True)
+    if not daemon.wait_gone(DRAINED_WITHIN):
+        raise NotNow(
+            f"{who}, and its agents were not done after {DRAINED_WITHIN.total_seconds():g} s",
+            hint="stop them now with yaoki down --wait 0, or wait; then: yaoki up",
+        )
+    return True
+
+
+def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:
+    facts = found.facts if found else {}
+    return {
+        "schema": SCHEMA,
+        "up": found is not None,
+        "started": started,
+        "pid": found.pid if found else None,
+        "slots": facts.get("slots"),
+        "tags": facts.get("tags", []),
+        "log": str(app.daemon.log),
+        "page": _page(app),
+    }
+
+
+def _page(app: App) -> str | None:
+    """The address of the page, without a token: `yaoki ui` prints the link."""
+    from yaoki.faces.web.page_process import served_beside
+
+    return served_beside(app) or None
+
+
+def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
+    slots = found.facts.get("slots", "?")
+    if started:
+        say(f"the background worker is up: process {found.pid}, {slots} slots")
+        say("it survives this terminal and serves every run of this store")
+    else:
+        say(f"the background worker was up already: process {found.pid}, {slots} slots")
+        if asked:
+            say("its slots and tags stay as they are; to change them: yaoki down, then yaoki up")
+    say(f"log: {line(str(app.daemon.log))}")
+    if page := _page(app):
+        say(f"page: {page}; its link: yaoki ui")
+    next_command("yaoki status --workers")
+
+
+@click.command()
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0, 86_400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long agents at work may take to finish before they are stopped.",
+)
+@json_option
+@repo_option
+def down(wait_s: float, as_json: bool, repo: Path) -> int:
+    """Stop the background worker: it drains, then stops; nothing is lost."""
+    with opened(repo, create=True) as app:
+        refuse_agents(app)
+        was = _stopped(app, timedelta(seconds=wait_s))
+        left, unknown = _left(app)
+        if as_json:
+            told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
+            document(told)
+            return 0
+        say("the background worker is down" if was else "no background worker was up")
+        if unknown:
+            say(f"whether runs are open is not known: {line(unknown)}")
+        if left:
+            one, many = "run is not at its end; it goes", "runs are not at their end; they go"
+            say(f"{count(len(left), one, many)} on with any worker")
+        next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
+    return 0
+
+
+def _left(app: App) -> tuple[list[RunId] | None, str]:
+    """The runs that are not at their end; why nobody knows while the store does not answer."""
+    try:
+        runs = app.open_runs() if app.has_store else ()
+        return [run_id for run_id in runs if not app.store.resting(run_id)], ""
+    except StoreError as away:
+        return None, away.sentence
+
+
+def _stopped(app: App, patience: timedelta) -> bool:
+    """Asked once to drain, then to stop now; false when nobody was there."""
+    daemon = app.daemon
+    if daemon.running() is None:
+        return False
+    daemon.signal()
+    if daemon.wait_gone(patience):
+        return True
+    daemon.signal()
+    if not daemon.wait_gone(STOPPED_WITHIN):
+        found = daemon.running()
+        pid = found.pid if found else "?"
+        raise NotNow(
+            f"the background worker, process {pid}, did not stop yet; it was asked twice",
+            hint=f"look at {daemon.log}, and wait or end it: its tasks come back by themselves",
+        )
+    return True

@@ -1,0 +1,1 @@
+"""The conditions that `yaoki doctor` examines."""

@@ -1,0 +1,69 @@
+"""The group of commands: a command's module is imported only when the command is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from yaoki import __version__
+from yaoki.faces.cli import help
+from yaoki.faces.cli.table import COMMANDS
+
+
+class LazyGroup(click.Group):
+    """Knows names and one-line helps from a table; the rest is imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        listed = COMMANDS.get(cmd_name)
+        if listed is None:
+            return None
+        module, _, name = listed.where.partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise click.UsageError(_unknown(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        return help.text()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """From the table: completion runs at each TAB and must import nothing more."""
+        from click.shell_completion import CompletionItem
+
+        return [
+            CompletionItem(name, help=listed.help)
+            for name, listed in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
+
+def _unknown(name: str) -> str:
+    from yaoki.core.nearest import did_you_mean
+
+    return f"there is no command {name!r}{did_you_mean(name, COMMANDS)}"
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="First steps: yaoki demo, then yaoki init.",
+)
+@click.option("--repo", metavar="DIR", help="The repository; where you stand unless named.")
+@click.version_option(__version__, message="yaoki %(version)s")
+@click.pass_context
+def group(ctx: click.Context, repo: str | None) -> None:
+    """Carry the work of coding agents to a proven end."""
+    from yaoki.faces.cli.worktree_context import calling_repository, refuse_nowhere
+
+    refuse_nowhere()
+    ctx.obj = repo or calling_repository(ctx.invoked_subcommand or "")

@@ -1,0 +1,38 @@
+"""The text of `yaoki --help`, from the table alone: it must cost no more than the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from yaoki.faces.cli.table import COMMANDS, SECTIONS
+
+OPTIONS = {
+    "--repo DIR": "The repository; where you stand unless named.",
+    "--version": "Show the version and exit.",
+    "-h, --help": "Show this message and exit.",
+}
+
+
+def text() -> str:
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "Usage: yaoki [OPTIONS] COMMAND [ARGS]..."
+    yield ""
+    yield "  Carry the work of coding agents to a proven end."
+    yield ""
+    yield "Options:"
+    yield from _listed(OPTIONS)
+    wide = max(map(len, COMMANDS))
+    for title, section in SECTIONS.items():
+        yield ""
+        yield f"{title}:"
+        yield from _listed({name: listed.help for name, listed in section.items()}, wide)
+    yield ""
+    yield "  First steps: yaoki demo, then yaoki init."
+
+
+def _listed(rows: dict[str, str], wide: int = 0) -> Iterator[str]:
+    wide = wide or max(map(len, rows))
+    return (f"  {name:<{wide}}  {words}" for name, words in rows.items())

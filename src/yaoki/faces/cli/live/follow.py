@@ -1,0 +1,142 @@
+"""Following a run by the journal's cursor, several times a second, until it is over."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.core.run_status import Status, status
+from yaoki.faces.cli.live.screens import Screen
+from yaoki.ports import Clock, Entry
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run, RunId
+
+POLL_S = 0.2
+# Keys are answered sooner than the journal is looked at.
+KEYS_PER_POLL = 4
+PAGE = 1000
+# How long a run may rest before somebody sums it up; past this nobody is there to do it.
+SUMMED_WITHIN = timedelta(seconds=3)
+RESTS = "the run rests, and your answer is awaited: Enter sends it, Escape lets it go"
+
+
+class Following:
+    """One reader of one run's journal."""
+
+    def __init__(self, app: App, run: Run, screen: Screen, after: int) -> None:
+        self._app = app
+        self._run = run
+        self._screen = screen
+        self._after = after
+        self._seen = -1
+        self.note = ""
+        # Whoever looks was asked to go: nothing that is open holds the end any more.
+        self.leaving = False
+
+    def until(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        """The last look comes after it was over, so the last entries are shown."""
+        try:
+            self.follow(over, wait)
+        finally:
+            self.close()
+
+    def follow(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        while not (self._ended(over()) or self._screen.left):
+            self._look()
+            self._rest(wait)
+        self._look()
+
+    def _ended(self, over: bool) -> bool:
+        """Somebody who is typing an answer is not cut off."""
+        held = over and self._screen.holds and not self.leaving
+        if held or self.note == RESTS:
+            self.note = RESTS if held else ""
+        return over and not held
+
+    @property
+    def answered(self) -> int:
+        return self._screen.answered
+
+    def close(self) -> None:
+        """A terminal that is gone needs nothing back."""
+        try:
+            self._screen.close()
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+
+    def _rest(self, wait: Callable[[float], object]) -> None:
+        for _ in range(KEYS_PER_POLL):
+            wait(POLL_S / KEYS_PER_POLL)
+            if self._screen.pressed():
+                self._screen.draw(self.note)
+
+    def _look(self) -> None:
+        """The journal is read only when somebody committed since."""
+        version = self._app.store.version()
+        if version != self._seen:
+            self._seen = version
+            while page := self._page():
+                self._after = page[-1].seq
+                self._screen.take(page)
+        self._screen.draw(self.note)
+
+    def _page(self) -> list[Entry]:
+        return self._app.store.journal(run_id=self._run.id, after=self._after, limit=PAGE)
+
+
+@contextmanager
+def beside(following: Following, clock: Clock) -> Iterator[None]:
+    """Follow in a thread while the caller carries the run; the screen stays open."""
+    over = threading.Event()
+    failed: list[BaseException] = []
+
+    def wait(seconds: float) -> None:
+        if over.is_set():
+            clock.sleep(timedelta(seconds=seconds))
+        over.wait(seconds)
+
+    def follow() -> None:
+        try:
+            following.follow(over.is_set, wait)
+        except OSError as error:
+            # A terminal that was closed is no failure of the run; its signal comes as well.
+            if error.errno != errno.EIO:
+                failed.append(error)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failed.append(error)
+
+    thread = threading.Thread(target=follow, name="screen")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+class Rest:
+    """Does the run rest for good?  Its last proof may be added a moment after it seems so."""
+
+    def __init__(self, app: App, run_id: RunId) -> None:
+        self._app, self._run_id = app, run_id
+        self._since: datetime | None = None
+
+    def __call__(self) -> bool:
+        store, now = self._app.store, self._app.clock.now()
+        if not store.resting(self._run_id):
+            self._since = None
+            return False
+        stands = status(store.tally(self._run_id), resting=True)
+        if stands is Status.ESCALATED or store.run(self._run_id).summed_at is not None:
+            return True
+        self._since = self._since or now
+        return now - self._since > SUMMED_WITHIN

@@ -1,0 +1,220 @@
+"""The lines of the live table: head, progress, tasks in groups, counts, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from yaoki.core.counting import count
+from yaoki.core.model import Spend, Stage, State
+from yaoki.core.run_status import Status
+from yaoki.faces.cli.live.estimate import ahead, left, span
+from yaoki.faces.cli.live.task_table import Board
+from yaoki.faces.cli.text.glyphs import Glyphs
+from yaoki.faces.cli.text.render import COLOURS, line, names_of
+from yaoki.views import RunView, TaskView, waiting_for
+
+GROUPS = ("needs you", "at work", "waits", "at rest")
+NARROW, WIDE = 70, 100
+# With fewer lines than this, tasks come before what can be known without.
+LOW = 10
+NAME_CELLS = 28
+BAR_CELLS = 40
+KEYS = "j/k move  w why  l log  d diff  a answer  ? keys"
+FEW_KEYS = "j k  w l d a  ?: keys"
+# The last of them: who carries the run cannot leave it.
+END = {True: ("  q leave", "  q: leave"), False: ("  Ctrl-C stop", "  ^C: stop")}
+_GROUP = {State.ESCALATED: 0, State.ACTIVE: 1, State.WAITING: 2}
+
+
+def group_of(task: TaskView) -> int:
+    return _GROUP.get(task.row.state, 3)
+
+
+def listed(view: RunView) -> list[TaskView]:
+    """All tasks in the order of the screen: who asks, who works, who waits for a date, the rest."""
+
+    def place(task: TaskView) -> tuple[int, bool, bool, int]:
+        row = task.row
+        return group_of(task), task.blocked, row.due_at is None, row.n
+
+    return sorted(view.tasks, key=place)
+
+
+def cost(spent: Spend) -> str:
+    """What was reported; runs that reported nothing are unknown, never zero."""
+    if spent.unknown >= spent.attempts:
+        return "cost unknown" if spent.attempts else "no cost yet"
+    more = f" and {count(spent.unknown, 'run')} of unknown cost" if spent.unknown else ""
+    return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
+
+
+def _counted(view: RunView) -> str:
+    """Each task once: who is blocked is not told among those that wait."""
+    blocked = sum(task.blocked for task in view.tasks if task.row.state is State.WAITING)
+    counts = {**view.counts, "blocked": blocked}
+    counts[State.WAITING.value] -= blocked
+    return ", ".join(f"{n} {state.lower()}" for state, n in counts.items() if n)
+
+
+class Listing:
+    """What a frame needs of a view; worked out once, for many frames show the same one."""
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        self.tasks = listed(view)
+        self.names = names_of(view)
+        self.ahead = ahead(view, view.run.parallel)
+        self.counted = _counted(view)
+        self.landed, self.planned = len(view.landed), len(view.planned)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One frame."""
+
+    listing: Listing
+    board: Board
+    glyphs: Glyphs
+    now: datetime
+    checking: Callable[[TaskView], str]
+
+    @property
+    def view(self) -> RunView:
+        return self.listing.view
+
+    def lines(
+        self, width: int, height: int, chosen: str, told: str, *, keys: bool, leave: bool
+    ) -> list[Text]:
+        head = [self._title(), self._bar(width)]
+        foot = [Text(self.listing.counted, style="dim")]
+        if self.view.status is Status.PAUSED:
+            words = f"paused: {line(self.view.run.paused)}; {self.view.next}"
+            head.append(Text(words, style="red"))
+        if height >= LOW:
+            head.insert(2, Text(self._left(), style="dim"))
+        foot += [Text(told, style="yellow")] if told else []
+        if keys and height >= LOW:
+            whole, few = KEYS + END[leave][0], FEW_KEYS + END[leave][1]
+            foot.append(Text(whole if width >= len(whole) else few, style="dim"))
+        room = max(1, height - len(head) - len(foot))
+        return [*head, *self._tasks(width, room, chosen), *foot]
+
+    # -------------------------------------------------------------- head and foot
+
+    def _title(self) -> Text:
+        head = Text(f"run {self.view.run.id} ", style="bold")
+        head.append(f"{self.view.status.value}  ", style="default")
+        return head.append(line(self.view.run.goal, 200), style="default")
+
+    def _bar(self, width: int) -> Text:
+        done, total = self.listing.landed, self.listing.planned
+        cells = max(8, min(BAR_CELLS, width // 2 - 4))
+        filled = cells * done // total if total else 0
+        full, empty = self.glyphs.bar
+        bar = Text(full * filled, style="green").append(
+            empty * (cells - filled), style="bright_black"
+        )
+        share = f" {100 * done // total} %" if total else ""
+        return bar.append(f"  {done}/{total} landed{share}", style="default")
+
+    def _left(self) -> str:
+        """An estimate says what it was made from; without anything to go by it is unknown."""
+        pace = self.board.pace
+        if self.view.status is not Status.ACTIVE:
+            return cost(self.view.spent)
+        time = left(self.listing.ahead, pace, self.now)
+        if time is None:
+            words = "time left unknown"
+        else:
+            landed = len(pace.took)
+            words = f"about {span(time)} left, judged by {landed} landed"
+            words += ", without what waits for you" if self.view.asking else ""
+        return self.glyphs.dot.join((words, cost(self.view.spent)))
+
+    # -------------------------------------------------------------- tasks
+
+    def _tasks(self, width: int, room: int, chosen: str) -> list[Text]:
+        """As many lines as there is room for, the chosen one among them."""
+        tasks = self.listing.tasks
+        at = next((n for n, task in enumerate(tasks) if task.row.id == chosen), 0)
+        # Each group has a head; so many tasks are looked at that the window is certainly full.
+        first = max(0, at - room)
+        lines = list(self._grouped(tasks[first : at + room + 1], width, chosen))
+        here = next((n for n, (_, id_) in enumerate(lines) if id_ == chosen and chosen), 0)
+        top = max(0, min(here - room + 1 + min(2, room // 3), len(lines) - room))
+        return [text for text, _ in lines[top : top + room]]
+
+    def _grouped(
+        self, tasks: Sequence[TaskView], width: int, chosen: str
+    ) -> Iterator[tuple[Text, str]]:
+        cells = max((cell_len(line(task.row.name, 60)) for task in tasks), default=0)
+        cells = min(cells, NAME_CELLS, max(8, width // 4))
+        before = -1
+        for task in tasks:
+            group = group_of(task)
+            if group != before:
+                yield Text(GROUPS[group], style="dim"), ""
+                before = group
+            yield self._task(task, width, cells, chosen), task.row.id
+
+    def _task(self, task: TaskView, width: int, cells: int, chosen: str) -> Text:
+        row, style = task.row, COLOURS.get(task.row.state, "")
+        mark = self.glyphs.mark if row.id == chosen else " "
+        name = self._cut(line(row.name, 60), cells)
+        stands = row.stage if row.state is State.ACTIVE else row.state.value
+        if task.blocked:
+            stands = "BLOCKED"
+        tries = f"try {row.attempt}" if row.attempt else ""
+        words = self._words(task)
+        if width < NARROW:
+            parts = [stands.lower() if group_of(task) in {1, 3} else "", tries, words]
+            detail = " ".join(filter(None, parts))
+        else:
+            # Who reads over a shoulder, or cannot press keys here, answers elsewhere.
+            way = f"{task.next}  " if row.state is State.ESCALATED and width >= WIDE else ""
+            detail = f"{stands:9} {tries:6}  {way}{words}"
+        return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
+
+    def _cut(self, name: str, cells: int) -> str:
+        """As wide as its column; a sign tells that there is more of it."""
+        if cell_len(name) <= cells:
+            return set_cell_size(name, cells)
+        return set_cell_size(name, cells - 1) + "…"
+
+    def _words(self, task: TaskView) -> str:
+        row = task.row
+        match row.state:
+            case State.ESCALATED:
+                return line(f"{task.reason}: {row.question}")
+            case State.ACTIVE if row.cancel_wanted:
+                return "being cancelled"
+            case State.ACTIVE if row.stage == Stage.VERIFY:
+                return f"check {line(self.checking(task), 60)}{self._for(row.id)}"
+            case State.ACTIVE if row.stage == Stage.WORK:
+                return f"agent {line(row.agent, 60)}{self._for(row.id)}"
+            case State.ACTIVE:
+                return self._for(row.id).lstrip(", ")
+            case State.CANCELLED | State.REPLACED:
+                return ""
+            case State.WAITING:
+                return line(self._waits(task))
+            case State.DONE:
+                return f"landed {row.landed[:10]}"
+
+    def _waits(self, task: TaskView) -> str:
+        """What for, with a countdown; and because of what, if it was at work before."""
+        words, row = waiting_for(task, self.now, self.listing.names), task.row
+        if row.due_at is not None and row.due_at > self.now:
+            words = f"next try in {span(row.due_at - self.now)}"
+            cause = self.board.cause(row.id)
+            return f"{words}, after {cause}" if cause else words
+        return words
+
+    def _for(self, task_id: str) -> str:
+        since = self.board.since(task_id)
+        return f", {span(self.now - since)}" if since is not None else ""

@@ -1,0 +1,248 @@
+"""What opens over the live table: text to read, and the dialog that answers a task."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from rich.cells import cell_len, chop_cells
+
+from yaoki.core.model import Choice, TaskId
+from yaoki.errors import YaokiError
+from yaoki.faces.cli.text.render import clean, line
+from yaoki.views import TaskView
+from yaoki.views.agent_output import spoken
+from yaoki.views.choices import hears, meaning
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+LINES_MAX = 20_000
+BYTES_MAX = 64 * 1024
+WORDS_MAX = 4_000
+HELP = (
+    "j, k, arrows   along the tasks",
+    "g, G           the first, the last",
+    "w, Enter       why it stands where it stands",
+    "l              what its agent wrote",
+    "d              what it changed",
+    "a              answer what it asks",
+    "?              this list",
+    "q, Escape      back",
+)
+LEAVING = {
+    True: ("q, Escape      from the table: leave it, and the run goes on",),
+    False: ("Ctrl-C         stop the run, which this terminal carries; twice: now",),
+}
+
+
+class Panel(Protocol):
+    """Takes the whole screen until it is over.
+
+    `holds`: the screen may not go while it is open.  `unsent` is what would be lost with it, as a
+    command.
+    """
+
+    title: str
+    over: bool
+    holds: bool
+
+    @property
+    def keys(self) -> str: ...
+
+    @property
+    def unsent(self) -> str: ...
+
+    # What the table tells when it is back.
+    said: str
+
+    def lines(self, width: int, room: int) -> Sequence[str]: ...
+
+    def press(self, key: str) -> None: ...
+
+
+class Reading:
+    """Text that is scrolled.  With `live` it is loaded again and again, and its end is shown."""
+
+    keys = "j/k scroll  g/G ends  q back"
+    holds, unsent = False, ""
+
+    def __init__(self, title: str, load: Callable[[], Iterable[str]], *, live: bool = False):
+        self.title, self.over, self.said = title, False, ""
+        self._load, self._live = load, live
+        self._text = _loaded(load)
+        self._top, self._room = 0, 1
+        self._following = live
+
+    def lines(self, width: int, room: int) -> Sequence[str]:
+        if self._live:
+            self._text = _loaded(self._load)
+        shown = [piece for text in self._text for piece in chopped(text, width)]
+        last = max(0, len(shown) - room)
+        self._room = room
+        self._top = last if self._following else max(0, min(self._top, last))
+        self._following = self._live and self._top == last
+        return shown[self._top : self._top + room]
+
+    def press(self, key: str) -> None:
+        match key:
+            case "q" | "escape":
+                self.over = True
+            case "g" | "home":
+                self._top, self._following = 0, False
+            case "G" | "end":
+                self._top = LINES_MAX * 100
+            case _:
+                page = max(1, self._room - 1)
+                steps = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": page, "page-up": -page}
+                moved = steps.get(key, page if key == " " else 0)
+                self._top += moved
+                self._following = self._following and moved >= 0
+
+
+class Answering:
+    """A choice, then words for the agent; nothing is sent before Enter."""
+
+    holds = True
+
+    def __init__(self, app: App, task: TaskView) -> None:
+        self.title = f"answer {line(task.row.name, 60)}"
+        self.over, self.said = False, ""
+        self._app, self._task = app, task
+        self._choice: Choice | None = None
+        self._words = ""
+        self._refused = ""
+
+    @property
+    def keys(self) -> str:
+        typing = self._choice is not None
+        return "Enter sends  Escape back" if typing else "the letter of a choice  Escape back"
+
+    @property
+    def unsent(self) -> str:
+        if self._choice is None or not self._words:
+            return ""
+        words = shlex.join([*(["--"] if self._words.startswith("-") else []), clean(self._words)])
+        return f"yaoki answer {self._task.row.id} {self._choice.value} {words}"
+
+    def lines(self, width: int, room: int) -> Sequence[str]:
+        asked = [f"{self._task.reason}: {line(self._task.row.question, 2000)}", ""]
+        if self._choice is None:
+            asked += [self._way(choice) for choice in self._task.choices]
+        else:
+            heard = self._choice is Choice.RETRY and hears(self._task.row)
+            hint = "words for the agent, or none" if heard else "a note, or none"
+            asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
+            asked += ["", f"> {self._words}_"]
+        asked += ["", self._refused] if self._refused else []
+        shown = [piece for text in asked for piece in chopped(text, width)]
+        return shown[-room:]
+
+    def _way(self, choice: str) -> str:
+        return f"  {choice[0]}  {choice:6}  {meaning(Choice(choice), self._task.row)}"
+
+    def press(self, key: str) -> None:
+        if self._choice is None:
+            self._choose(key)
+        elif key == "escape":
+            self._choice = None
+        elif key == "enter":
+            self._send(self._choice)
+        elif key == "back":
+            self._words = self._words[:-1]
+        elif len(key) == 1:
+            self._words = (self._words + key)[:WORDS_MAX]
+
+    def _choose(self, key: str) -> None:
+        chosen = [choice for choice in self._task.choices if choice[0] == key]
+        if chosen:
+            self._choice, self._refused = Choice(chosen[0]), ""
+        elif key in {"q", "escape"}:
+            self.over = True
+
+    def _send(self, choice: Choice) -> None:
+        """A waived check is the one that failed."""
+        from yaoki.app import commands
+
+        task_id = TaskId(self._task.row.id)
+        try:
+            failure = self._app.store.task(task_id).failure
+            check = failure.check if failure and choice is Choice.WAIVE else ""
+            task = commands.answer(self._app, task_id, choice, self._words, check, how="terminal")
+        except YaokiError as error:
+            self._choice, self._refused = None, line(f"{error.sentence}; {error.hint}")
+            return
+        self.over = True
+        self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}"
+
+
+def chopped(text: str, width: int) -> list[str]:
+    """In lines that fit, cut between words where there is a gap, each as far in as the first."""
+    if cell_len(text) <= width:
+        return [text]
+    inset = " " * min(len(text) - len(text.lstrip(" ")), width // 4)
+    pieces, rest = list[str](), text
+    while cell_len(rest) > width and len(rest) > len(inset) + 1:
+        # At least one letter goes, however narrow it is.
+        most = max(len(chop_cells(rest, width)[0]), len(inset) + 1)
+        gap = rest.rfind(" ", len(inset) + 1, most + 1)
+        cut = gap if gap > 0 else most
+        pieces.append(rest[:cut].rstrip(" "))
+        rest = inset + rest[cut:].lstrip(" ")
+    return [*pieces, rest] if rest.strip() else pieces
+
+
+def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
+    """What cannot be shown is said in its place."""
+    try:
+        return [text.expandtabs(4) for text in load()][-LINES_MAX:]
+    except YaokiError as error:
+        return [line(error.sentence), *([line(error.hint)] if error.hint else [])]
+
+
+# ------------------------------------------------------------------ what is read
+
+
+def help_panel(*, leave: bool) -> Panel:
+    return Reading("keys", lambda: (*HELP, *LEAVING[leave]))
+
+
+def why_panel(app: App, task: TaskView) -> Panel:
+    from yaoki.faces.cli.commands import why
+
+    task_id = TaskId(task.row.id)
+    return Reading(f"why {line(task.row.name, 60)}", lambda: why.lines(why.explained(app, task_id)))
+
+
+def log_panel(app: App, task: TaskView) -> Panel:
+    """The newest attempt's own words, as they come."""
+    from yaoki.app.run_view import log_file, log_tail
+
+    def load() -> list[str]:
+        held = app.store.task(task.row.id)
+        file = log_file(app, held, held.attempt, "out")
+        text, size = log_tail(file, 0, BYTES_MAX)
+        cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
+        return [*cut, *clean(spoken(text)).splitlines()]
+
+    return Reading(f"log of {line(task.row.name, 60)}", load, live=True)
+
+
+def diff_panel(app: App, task: TaskView) -> Panel:
+    from yaoki.app.run_view import diff_ends
+
+    def load() -> list[str]:
+        ends = diff_ends(app.store.task(task.row.id))
+        text = app.workspace.diff(ends.old, ends.new, stat=False)
+        return clean(text).splitlines() or [f"{task.row.id} changed nothing"]
+
+    return Reading(f"diff of {line(task.row.name, 60)}", load)
+
+
+def answer_panel(app: App, task: TaskView) -> Panel:
+    if task.choices:
+        return Answering(app, task)
+    words = f"{line(task.row.name, 60)} asks nothing: it is {task.row.state.value}"
+    way = [f"the way out: {task.next}"] if task.next else []
+    return Reading("answer", lambda: [words, *way])

@@ -1,0 +1,128 @@
+"""Where the story of a run goes while it happens: plain lines, a live table, or nowhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from yaoki.faces.cli.text.closed_pipe import ReaderGone
+from yaoki.faces.cli.text.render import paint, prose, story_line
+from yaoki.ports import Entry
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+
+NAMES_KEPT = 10_000
+TONES = {
+    "TASK_LANDED": "green",
+    "ESCALATE_DECISION": "red",
+    "RETRY_DECISION": "yellow",
+    "TASK_CANCELLED": "yellow",
+}
+
+
+class Screen(Protocol):
+    """Is given every new entry of the journal, and drawn several times a second.
+
+    `left`: the reader wants to see no more of it.  `holds`: the reader is in the middle of
+    something that the end of the run must not cut off.  `answered` counts their answers.
+    """
+
+    left: bool
+    answered: int
+
+    @property
+    def holds(self) -> bool: ...
+
+    def take(self, entries: Sequence[Entry]) -> None: ...
+
+    def draw(self, note: str) -> None:
+        """`note` is what the reader must know now, e.g. that a stop was asked for."""
+
+    def pressed(self) -> bool:
+        """Was a key pressed, so that it must be drawn again?"""
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    left = holds = False
+    answered = 0
+
+    def take(self, entries: Sequence[Entry]) -> None: ...
+
+    def draw(self, note: str) -> None: ...
+
+    def pressed(self) -> bool:
+        return False
+
+    def close(self) -> None: ...
+
+
+class Lines:
+    """One line per entry of interest, at once, so that a pipe reads along."""
+
+    left = holds = False
+    answered = 0
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._names: dict[str, str] = {}
+        self._noted = ""
+        self._closed = False
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            text = story_line(entry, self._name(entry.task_id) if entry.task_id else "run")
+            if text:
+                self._put(paint(text, TONES.get(entry.event)))
+
+    def _name(self, task_id: str) -> str:
+        if task_id not in self._names:
+            if len(self._names) >= NAMES_KEPT:
+                self._names.clear()
+            self._names[task_id] = self._app.store.task(task_id).spec.name
+        return self._names[task_id]
+
+    def _put(self, text: str) -> None:
+        """A reader who went away must not end the run."""
+        if self._closed:
+            return
+        try:
+            prose(text)
+        except ReaderGone:
+            self._closed = True
+
+    def draw(self, note: str) -> None:
+        if note != self._noted:
+            self._noted = note
+            self._put(note)
+
+    def pressed(self) -> bool:
+        return False
+
+    def close(self) -> None: ...
+
+
+def screen_for(app: App, run: Run, *, quiet: bool, leave: bool = False) -> Screen:
+    """A live table on a terminal that can move its cursor; plain lines everywhere else.
+
+    `leave`: whoever looks may go away while the run goes on.
+    """
+    if quiet:
+        return Silent()
+    if not moves():
+        return Lines(app)
+    from yaoki.faces.cli.live.tui import LiveTable
+
+    return LiveTable(app, run, leave=leave)
+
+
+def moves() -> bool:
+    """Can the cursor of this output be moved?"""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,139 @@
+"""The tasks of a run, kept current by the journal: only what changed is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.store.tables import journal_pages, run_changes
+from yaoki.app.run_view import at_work, questions
+from yaoki.core.model import TaskId
+from yaoki.faces.cli.live.estimate import Pace
+from yaoki.ports import Entry
+from yaoki.views import RunView, lacking, run_view
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+
+# A view of a big run is made anew only after so many times what making it took.
+REST = 10
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+# What is recalled when the screen opens in the middle of a run.
+RECALLED = (
+    "TASK_CLAIMED",
+    "ATTEMPT_STARTED",
+    "AGENT_FINISHED",
+    "CHECK_FINISHED",
+    "QUALITY_JUDGMENT",
+    "LAND_REFUSED",
+    "RETRY_DECISION",
+    "LEASE_RELEASED",
+    "LEASE_EXPIRED",
+    "TASK_LANDED",
+)
+RECALLED_MAX = 5_000
+
+
+class Board:
+    """Reads all rows once; afterwards the tasks that the journal names and what needs them."""
+
+    def __init__(self, app: App, run: Run) -> None:
+        self._app = app
+        self._run = run
+        self._read_all()
+        self._stale = True
+        self._not_before = app.clock.now()
+        self.pace = Pace()
+        self._since: dict[str, datetime] = {}
+        self._causes: dict[str, str] = {}
+        self._noted = 0
+        self._recall()
+        self.view = self._look()
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """Read again what the lines name, and whatever needs those tasks: it may start now."""
+        entries = [entry for entry in entries if entry.task_id]
+        for entry in entries:
+            self._note(entry)
+        if not entries:
+            return
+        named = {TaskId(entry.task_id) for entry in entries}
+        if any(entry.event in run_changes.SHAPING for entry in entries) or not named <= set(
+            self._rows
+        ):
+            self._read_all()
+        else:
+            below = {one for task_id in named for one in self._waiting.get(task_id, ())}
+            again = run_changes.rows_again(self._app.store.database, self._run.id, named | below)
+            self._rows |= {row.id: row for row in again}
+        self._stale = True
+
+    def _read_all(self) -> None:
+        store = self._app.store
+        self._rows = {row.id: row for row in store.rows(self._run.id)}
+        self._needs = store.needs(self._run.id)
+        self._waiting: dict[TaskId, list[TaskId]] = {}
+        for task_id, needs in self._needs.items():
+            for need in needs:
+                self._waiting.setdefault(need, []).append(task_id)
+
+    def _recall(self) -> None:
+        database = self._app.store.database
+        found = journal_pages.newest(
+            database, run_id=self._run.id, events=RECALLED, limit=RECALLED_MAX
+        )
+        for entry in reversed(found):
+            self._note(entry)
+
+    def _note(self, entry: Entry) -> None:
+        """What rows do not tell: since when, why it waits, how long tasks take."""
+        if entry.seq <= self._noted:
+            return
+        self._noted = entry.seq
+        self._since[entry.task_id] = entry.at
+        match entry.event:
+            case "TASK_CLAIMED":
+                self.pace.claimed(entry.task_id, entry.at)
+            case "TASK_LANDED":
+                self.pace.landed(entry.task_id, entry.at)
+            case "RETRY_DECISION":
+                failure = entry.data["failure"]
+                words = (failure["kind"], failure.get("pattern", ""))
+                self._causes[entry.task_id] = " ".join(filter(None, words))
+            case "LEASE_EXPIRED" | "LEASE_RELEASED":
+                self._causes[entry.task_id] = str(entry.data.get("why", ""))
+            case _:
+                self._causes.pop(entry.task_id, None)
+
+    def since(self, task_id: str) -> datetime | None:
+        """When something was last heard of it; unknown for what was long ago."""
+        return self._since.get(task_id)
+
+    def cause(self, task_id: str) -> str:
+        """Why it was sent back or given back, as far as it was."""
+        return self._causes.get(task_id, "")
+
+    def current(self, now: datetime) -> RunView:
+        if self._stale and now >= self._not_before:
+            self.view = self._look()
+            self._stale = False
+            self._not_before = now + REST * (self._app.clock.now() - now)
+        return self.view
+
+    def _look(self) -> RunView:
+        rows = sorted(self._rows.values(), key=lambda row: row.n)
+        store, live = self._app.store, self._app.workers()
+        return run_view(
+            store.run(self._run.id),
+            rows,
+            self._needs,
+            resting=store.resting(self._run.id),
+            questions=questions(self._app, rows),
+            # Kept rows do not follow the heartbeats, so their leases tell nothing.
+            worker=at_work(rows, BEGINNING),
+            limits={account.name: account.until for account in store.accounts()},
+            lacks=lambda row: lacking(row, live),
+            spent=store.spent(self._run.id),
+        )

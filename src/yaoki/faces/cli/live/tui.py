@@ -1,0 +1,207 @@
+"""The live table on a terminal: questions first, then what is at work, then what waits."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from yaoki.faces.cli.live import panels
+from yaoki.faces.cli.live.held_output import Kept
+from yaoki.faces.cli.live.keys import Keys, keys_here
+from yaoki.faces.cli.live.layout import Layout, Listing
+from yaoki.faces.cli.live.task_table import Board
+from yaoki.faces.cli.text.glyphs import Glyphs, glyphs_here
+from yaoki.ports import Entry
+from yaoki.views import RunView, TaskView
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run
+
+# How long an open answer holds the end of a run after the last key.
+HELD = timedelta(minutes=10)
+TERMINATED = 128 + signal.SIGTERM
+STEPS = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": 10, "page-up": -10}
+OPENS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
+    "w": panels.why_panel,
+    "enter": panels.why_panel,
+    "l": panels.log_panel,
+    "d": panels.diff_panel,
+    "a": panels.answer_panel,
+}
+
+
+class LiveTable:
+    """Takes the screen until it is closed, and gives it back as it was.
+
+    `leave`: the reader may go away before the run rests.
+    """
+
+    def __init__(self, app: App, run: Run, *, leave: bool = False) -> None:
+        self._app, self._leave = app, leave
+        self._board = Board(app, run)
+        self._console = Console(highlight=False)
+        self._glyphs: Glyphs = glyphs_here()
+        self._panel: panels.Panel | None = None
+        self._listing: Listing | None = None
+        self._chosen = ""
+        self._closed = False
+        self._said = ""
+        self.left = False
+        self.answered = 0
+        # Until the screen is given back, what is written beside it would be lost in it.
+        self._kept = Kept(sys.stderr)
+        self._keys: Keys | None = keys_here(app.clock)
+        self._live = Live(
+            console=self._console,
+            auto_refresh=False,
+            screen=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        if leave:
+            signal.signal(signal.SIGTERM, _ended)
+        sys.stderr = self._kept
+        self._live.start()
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        self._board.take(entries)
+
+    def draw(self, note: str) -> None:
+        now = self._app.clock.now()
+        width, height = self._console.size
+        lines = self.frame(now, note, width, height)
+        fitted = [_fitted(text, width, self._glyphs) for text in lines[:height]]
+        self._live.update(Group(*fitted), refresh=True)
+
+    @property
+    def holds(self) -> bool:
+        """An answer is open, and somebody is there to send it."""
+        here = self._keys is not None and self._keys.idle < HELD
+        return here and self._panel is not None and self._panel.holds
+
+    def close(self) -> None:
+        """Once or more; what was typed and not sent is given back as a command."""
+        if self._closed:
+            return
+        self._closed = True
+        self._live.stop()
+        if self._keys is not None:
+            self._keys.close()
+        sys.stderr = self._kept.under
+        self._kept.told()
+        if self._panel is not None and self._panel.unsent:
+            print(f"not sent: {self._panel.unsent}", file=sys.stderr, flush=True)
+
+    # -------------------------------------------------------------- keys
+
+    def pressed(self) -> bool:
+        """Was any key pressed that may change the screen?"""
+        found = self._keys.read() if self._keys is not None else []
+        for key in found:
+            self._press(key)
+        return bool(found)
+
+    def _press(self, key: str) -> None:
+        self._said = ""
+        if self._panel is not None:
+            self._panel.press(key)
+            if self._panel.over:
+                self._back(self._panel.said)
+        elif key in {"q", "escape"}:
+            self._go()
+        elif key == "?":
+            self._panel = panels.help_panel(leave=self._leave)
+        else:
+            self._on_a_task(key)
+
+    def _back(self, said: str) -> None:
+        """To the table; an answer that nobody hears needs somebody to carry it."""
+        self._said, self._panel = said, None
+        if not said:
+            return
+        self.answered += 1
+        if self._leave and not self._app.workers():
+            self._said += f"; nobody is at it: yaoki resume {self._board.view.run.id}"
+
+    def _go(self) -> None:
+        self.left = self._leave
+        if not self._leave:
+            self._said = "this terminal carries the run; Ctrl-C stops it, and loses nothing"
+
+    def _on_a_task(self, key: str) -> None:
+        tasks = self._listed(self._board.view).tasks
+        if not tasks:
+            return
+        ids: list[str] = [task.row.id for task in tasks]
+        at = ids.index(self._chosen) if self._chosen in ids else 0
+        if key in OPENS:
+            self._chosen = ids[at]
+            self._panel = OPENS[key](self._app, tasks[at])
+            return
+        first = self._chosen not in ids and STEPS.get(key, 0) > 0
+        at = {"g": 0, "home": 0, "G": len(ids) - 1, "end": len(ids) - 1}.get(
+            key, at + (0 if first else STEPS.get(key, 0))
+        )
+        self._chosen = ids[max(0, min(at, len(ids) - 1))]
+
+    # -------------------------------------------------------------- what is shown
+
+    def frame(self, now: datetime, note: str, width: int, height: int) -> list[Text]:
+        told = " ".join(filter(None, (self._said, note, self._kept.last)))
+        if self._panel is not None:
+            return _over(self._panel, told, width, height)
+        view = self._board.current(now)
+        listing = self._listed(view)
+        layout = Layout(listing, self._board, self._glyphs, now, self._checking)
+        keys = self._keys is not None
+        chosen = self._chosen if keys else ""
+        return layout.lines(width, height, chosen, told, keys=keys, leave=self._leave)
+
+    def _listed(self, view: RunView) -> Listing:
+        if self._listing is None or self._listing.view is not view:
+            self._listing = Listing(view)
+        return self._listing
+
+    def _checking(self, task: TaskView) -> str:
+        row = task.row
+        return running_check(self._app.folder / row.run_id / row.id / str(row.attempt))
+
+
+def _ended(*_: object) -> None:
+    """So that the screen is given back."""
+    raise SystemExit(TERMINATED)
+
+
+def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
+    """A head, the text, and the keys at the very bottom."""
+    room = max(1, height - (3 if told else 2))
+    shown = list(panel.lines(width, room))
+    body = [Text(text) for text in [*shown, *[""] * (room - len(shown))]]
+    notes = [Text(told, style="yellow")] if told else []
+    return [Text(panel.title, style="bold"), *body, *notes, Text(panel.keys, style="dim")]
+
+
+def _fitted(text: Text, width: int, glyphs: Glyphs) -> Text:
+    if not glyphs.unicode:
+        # A letter becomes a letter, so styles stay where they are.
+        text.plain = glyphs.fit(text.plain)
+    text.no_wrap = True
+    text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
+    return text
+
+
+def running_check(folder: Path) -> str:
+    """The newest check of an attempt: their folders are named `<number>-<check>`."""
+    home = folder / "checks"
+    names = [place.name for place in home.iterdir()] if home.is_dir() else []
+    numbered = [name.partition("-") for name in names if name.partition("-")[0].isdecimal()]
+    return max(numbered, key=lambda parts: int(parts[0]), default=("", "", ""))[2]

@@ -1,0 +1,104 @@
+"""`yaoki`: the installed program.  Help comes without click; errors are told in one form."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from yaoki import __version__
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        # What an agent wrote must never break a screen that cannot show it.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if given in ([], ["--help"], ["-h"]):
+        from yaoki.faces.cli import help
+
+        return _print(help.text())
+    if given == ["--version"]:
+        return _print(f"yaoki {__version__}")
+    if given[:2] == ["hook", "event"]:
+        # An agent waits for this at each of its prompts.
+        from yaoki.faces.hooks.event import main as event
+
+        return event(given[2:])
+    return _command(given)
+
+
+def _open_closed() -> None:
+    """Whoever closed our output wants none; the next file we open must not become it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+def _print(text: str) -> int:
+    """Importing click takes longer than all the rest of this."""
+    try:
+        print(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return PIPE_CLOSED
+    return 0
+
+
+def _command(given: Sequence[str]) -> int:
+    import click
+
+    from yaoki.faces.cli.group import group
+    from yaoki.faces.cli.text.closed_pipe import ReaderGone
+
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
+    try:
+        code = group.main(list(given), prog_name="yaoki", standalone_mode=False)
+        sys.stdout.flush()
+    except (BrokenPipeError, ReaderGone):
+        _forget_stdout()
+        return PIPE_CLOSED
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+        code = _told(error, as_json=as_json, given=given)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_stdout()
+    return code if isinstance(code, int) else 0
+
+
+def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
+    import click
+    from click.exceptions import NoArgsIsHelpError
+
+    from yaoki.errors import YaokiError
+    from yaoki.faces.cli.text import errors
+
+    try:
+        if isinstance(error, NoArgsIsHelpError):
+            click.echo(error.format_message())
+            return 0
+        if isinstance(error, click.UsageError):
+            return errors.usage(error, as_json=as_json)
+        if isinstance(error, YaokiError):
+            return errors.refusal(error, as_json=as_json)
+        return errors.internal(error, as_json=as_json, given=given)
+    except BrokenPipeError:
+        _forget_stdout()
+        return PIPE_CLOSED
+
+
+def _forget_stdout() -> None:
+    """Nobody reads any more; the flush at exit must not complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

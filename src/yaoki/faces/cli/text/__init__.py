@@ -1,0 +1,1 @@
+"""Text for terminals: columns, wrapping, errors."""

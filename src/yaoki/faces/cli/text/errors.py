@@ -1,0 +1,93 @@
+"""How errors are told: a sentence and what to do next, on a screen or as a document."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from yaoki.core.display import plain
+from yaoki.core.redact import mask, secret_values
+from yaoki.errors import YaokiError
+from yaoki.faces.cli.text.wrapping import folded, terminal_cells
+
+BAD_USAGE = 2
+INTERNAL = 1
+SCHEMA = 1
+INDENT = " " * 7
+
+
+def refusal(error: YaokiError, *, as_json: bool) -> int:
+    defects = getattr(error, "defects", ())
+    _tell(error.sentence, error.hint, defects, error.exit_code, as_json=as_json)
+    return error.exit_code
+
+
+def usage(error: click.UsageError, *, as_json: bool) -> int:
+    path = error.ctx.command_path if error.ctx else "yaoki"
+    _tell(error.format_message(), f"{path} --help", (), BAD_USAGE, as_json=as_json)
+    return BAD_USAGE
+
+
+def internal(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
+    """Our own mistake: the story goes to a file, one line to the screen."""
+    file = _log(error, given)
+    hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
+    _tell(f"internal error: {error!r}", hint, (), INTERNAL, as_json=as_json)
+    return INTERNAL
+
+
+def _tell(
+    sentence: str, hint: str, defects: Sequence[str], exit_code: int, *, as_json: bool
+) -> None:
+    sentence, hint = (mask(text, secret_values(os.environ)) for text in (sentence, hint))
+    defects = [mask(text, secret_values(os.environ)) for text in defects]
+    for line in defects:
+        _error(line)
+    _error(f"yaoki: {sentence}")
+    if hint:
+        _error(INDENT + hint.replace("\n", "\n" + INDENT))
+    if as_json:
+        error = {"sentence": sentence, "hint": hint, "defects": defects}
+        document = {"schema": SCHEMA, "error": {**error, "exit_code": exit_code}}
+        click.echo(json.dumps(document, indent=2))
+
+
+def _error(line: str) -> None:
+    for whole in plain(line).split("\n"):
+        for part in folded(whole, terminal_cells(sys.stderr)):
+            click.echo(part, err=True)
+
+
+def _log(error: Exception, given: Sequence[str]) -> Path | None:
+    """Into the repository's own `.yaoki`; where there is none, nothing is made there."""
+    from yaoki.adapters.system.files import state_home
+
+    story = "".join(traceback.format_exception(error))
+    head = f"{datetime.now(UTC).isoformat()} yaoki {' '.join(given)}\n"
+    homes = (place / ".yaoki" for here in _places(given) for place in (here, *here.parents))
+    folder = next((home for home in homes if home.is_dir()), state_home())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "internal-errors.log").open("a", encoding="utf-8") as file:
+            file.write(mask(head + story, secret_values(os.environ)) + "\n")
+    except OSError as unwritable:
+        print(f"yaoki: the log cannot be written: {unwritable}", file=sys.stderr)
+        return None
+    return folder / "internal-errors.log"
+
+
+def _places(given: Sequence[str]) -> list[Path]:
+    named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
+    with suppress(FileNotFoundError):
+        # The folder one stands in may be gone.
+        return [place.absolute() for place in (*named, Path.cwd())]
+    return [place for place in named if place.is_absolute()]

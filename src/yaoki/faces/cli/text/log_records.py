@@ -1,0 +1,142 @@
+"""What a worker says: words for people, or one JSON object a line for whoever collects logs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from yaoki.adapters.telemetry.spans import trace_id
+from yaoki.errors import StoreError
+from yaoki.faces.cli.text.render import QUESTION_CHARS, clean, line, say
+from yaoki.ports import Entry
+from yaoki.views import told
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+Tell = Callable[[str], None]
+POLL_S = 0.5
+PAGE = 1000
+WARNINGS = frozenset(
+    {"ESCALATE_DECISION", "RETRY_DECISION", "LEASE_EXPIRED", "RESULT_REFUSED", "DEAD_LETTERED"}
+    | {"WARNING", "BUDGET_WARNING", "CHECKOUT_CHANGED", "RERUN_HELD"}
+)
+OVER = frozenset({"TASK_LANDED", "TASK_CANCELLED", "TASK_REPLACED"})
+log_format_option = click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The worker's log; json: one object a line, also for what happens to its tasks.",
+)
+
+
+@contextmanager
+def records(app: App, form: str) -> Iterator[Tell]:
+    """How the worker speaks; warnings, which go to standard error, take the same form."""
+    if form != "json":
+        yield say
+        return
+    journal = Journalled(app)
+    under, sys.stderr = sys.stderr, AsRecords(app, sys.stderr)
+    try:
+        with journal.beside():
+            yield lambda words: _put(app, sys.stdout, "info", message=words)
+    finally:
+        sys.stderr = under
+
+
+def _put(app: App, out: TextIO, level: str, **told: Any) -> None:
+    """Exactly one line, whatever the words are."""
+    known = {name: value for name, value in told.items() if value not in ("", None)}
+    record = {"at": app.clock.now().isoformat(), "level": level, **known}
+    out.write(json.dumps(record) + "\n")
+    out.flush()
+
+
+class AsRecords(io.TextIOBase):
+    """Stands in for standard error: each line that is written becomes a record."""
+
+    def __init__(self, app: App, under: TextIO) -> None:
+        self._app, self._under = app, under
+        self._open = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        *whole, self._open = (self._open + text).split("\n")
+        for words in filter(str.strip, whole):
+            _put(self._app, self._under, "warning", message=clean(words))
+        return len(text)
+
+
+class Journalled:
+    """Follows the journal for the tasks that this worker carries, and for runs as a whole."""
+
+    def __init__(self, app: App) -> None:
+        from yaoki.adapters.system.machine import holder_name
+
+        self._app, self._holder = app, holder_name()
+        self._over = threading.Event()
+        self._after = app.store.cursor()
+        self._seen = -1
+        self._mine: set[str] = set()
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._loop, name="log")
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _loop(self) -> None:
+        """The last look comes after the end; the store's trouble is told by who works with it."""
+        try:
+            while not self._over.wait(POLL_S):
+                self._look()
+            self._look()
+        except StoreError:
+            return
+
+    def _look(self) -> None:
+        version = self._app.store.version()
+        if version == self._seen:
+            return
+        self._seen = version
+        while page := self._app.store.journal(after=self._after, limit=PAGE):
+            self._after = page[-1].seq
+            for entry in page:
+                self._take(entry)
+
+    def _take(self, entry: Entry) -> None:
+        if entry.event == "TASK_CLAIMED":
+            ours = str(entry.data["holder"]).startswith(self._holder)
+            (self._mine.add if ours else self._mine.discard)(entry.task_id)
+        if entry.task_id and entry.task_id not in self._mine:
+            return
+        _put(
+            self._app,
+            sys.stdout,
+            "warning" if entry.event in WARNINGS else "info",
+            event=entry.event,
+            seq=entry.seq,
+            happened=entry.at.isoformat(),
+            run=entry.run_id,
+            task=entry.task_id,
+            attempt=entry.attempt or None,
+            message=line(told(entry), QUESTION_CHARS),
+            trace_id=trace_id(entry.run_id).hex(),
+        )
+        if entry.event in OVER:
+            self._mine.discard(entry.task_id)

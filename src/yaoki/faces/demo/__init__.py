@@ -1,0 +1,7 @@
+"""`yaoki demo`: eight agents fall in eight ways, and yaoki raises them.  No key, no network."""
+
+from __future__ import annotations
+
+from yaoki.faces.demo.command import command
+
+__all__ = ["command"]

@@ -1,0 +1,139 @@
+"""The story as a person can follow it: one line a fall, one line a landing, the lie in full."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from yaoki.faces.cli.text.render import coloured, line, say
+
+_QUALITY = re.compile(r"Q\d+")
+NAME_CHARS = 7
+COMMIT_CHARS = 10
+
+
+def loud(text: str, colour: str | None = None) -> str:
+    """In bold where the terminal can and the reader wants it."""
+    return click.style(text, fg=colour, bold=True) if coloured() else text
+
+
+@dataclass(slots=True)
+class JournalTail:
+    """The lines that were added to a journal file since the last look."""
+
+    folder: Path
+    _read: dict[Path, int] = field(default_factory=dict)
+
+    def new(self) -> Iterator[Mapping[str, Any]]:
+        for path in sorted(self.folder.glob("*.jsonl")):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                whole, _, _ = file.read().rpartition(b"\n")
+            self._read[path] = self._read.get(path, 0) + (len(whole) + 1 if whole else 0)
+            yield from (json.loads(one) for one in whole.splitlines())
+
+
+@dataclass(slots=True)
+class _Part:
+    """What was heard of one task."""
+
+    name: str
+    begun: bool = False
+    failed: tuple[str, str] = ("", "")
+    passed: str = ""
+    lied: bool = False
+
+
+@dataclass(slots=True)
+class Telling:
+    """Hears the journal of a run and tells the entries that carry the story."""
+
+    seconds: Callable[[], float]
+    _parts: dict[str, _Part] = field(default_factory=dict)
+
+    def begun(self, name: str) -> bool:
+        return any(part.begun for part in self._parts.values() if part.name == name)
+
+    def hear(self, entry: Mapping[str, Any]) -> None:
+        data, task = entry["data"], entry["task_id"]
+        if entry["event"] == "TASK_SUBMITTED":
+            self._parts[task] = _Part(data["spec"]["name"])
+        if task not in self._parts:
+            return
+        part = self._parts[task]
+        match entry["event"]:
+            case "ATTEMPT_STARTED":
+                part.begun = True
+            case "CHECK_FINISHED":
+                self._checked(part, data)
+            case "RETRY_DECISION":
+                self._fell(part, data["failure"], _wait_s(entry))
+            case "ESCALATE_DECISION":
+                self._line(part.name, "asks", data["failure"]["message"], "magenta")
+            case "LEASE_EXPIRED":
+                words = "its worker is dead, its agent is not: it goes on"
+                self._line(part.name, "found", words, "cyan")
+            case "TASK_LANDED":
+                self._landed(part, entry["attempt"], data["commit"])
+            case _:
+                pass
+
+    def _checked(self, part: _Part, check: Mapping[str, Any]) -> None:
+        if check["outcome"] == "PASSED":
+            part.passed = check["check"]
+        elif not _QUALITY.fullmatch(check["check"]):
+            part.failed = (check["check"], check["message"])
+
+    def _fell(self, part: _Part, failure: Mapping[str, Any], wait_s: float) -> None:
+        claim = failure.get("params", {}).get("claim")
+        if not claim:
+            again = f"; tries again in {wait_s:.0f} s" if wait_s >= 1 else ""
+            self._line(part.name, "falls", f"{_short(failure['message'])}{again}", "yellow")
+            return
+        part.lied = True
+        check, seen = part.failed
+        say()
+        self._line(part.name, "LIES", f'its agent says "{claim}"', "red", bold=True)
+        self._line("", "", f"yaoki runs {check}: {_short(seen)}", "red", bold=True)
+        self._line("", "", "nothing lands; the agent is told exactly that, and tries again")
+        say()
+
+    def _landed(self, part: _Part, attempt: int, commit: str) -> None:
+        short = commit[:COMMIT_CHARS]
+        proof = f"{part.passed} passes on {short}" if part.passed else short
+        if part.lied:
+            say()
+            words = f"attempt {attempt}: {proof}; now it lands"
+            self._line(part.name, "RISES", words, "green", bold=True)
+            self._line("", "", "done is what a check says of a commit, not what an agent says")
+            say()
+        else:
+            how = "rises" if attempt > 1 else "lands"
+            self._line(part.name, how, f"attempt {attempt}: {proof}", "green")
+
+    def _line(
+        self, name: str, how: str, words: str, colour: str | None = None, *, bold: bool = False
+    ) -> None:
+        when = f"{self.seconds():3.0f} s" if name else ""
+        text = f"{when:>5}  {name:<{NAME_CHARS}} {how:<5}  {line(words, 200)}"
+        if coloured() and colour:
+            text = click.style(text, fg=colour, bold=bold)
+        say(text)
+
+
+def _wait_s(entry: Mapping[str, Any]) -> float:
+    """How long the next attempt waits, as the journal decided it."""
+    due = entry["data"].get("due_at")
+    return datetime.fromisoformat(due).timestamp() - entry["at_ms"] / 1000 if due else 0.0
+
+
+def _short(words: str) -> str:
+    """Without the path that only a machine reads: `1 test failed: a.b.c.test_x: …`."""
+    return re.sub(r"(?:[\w.]*\.)?test_\w+: (?:\w+Error: )?", "", words)

@@ -1,0 +1,228 @@
+"""Putting the hook into an agent's settings file and taking it out again; nothing else changes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yaoki.adapters.system.files import write_atomically
+from yaoki.errors import NotNow, YaokiError
+from yaoki.faces.hooks import json_text
+from yaoki.faces.hooks.supported_agents import HookedAgent
+
+BYTES_MAX = 4 << 20
+OURS = re.compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One settings file of one agent; `memory` is where it is kept as it was before us."""
+
+    agent: HookedAgent
+    file: Path
+    memory: Path
+
+
+def command(agent: HookedAgent, limit_s: int, *, shy: bool) -> str:
+    """By name where the name is found, so that a file which many share suits them all."""
+    here = f"{shlex.quote(sys.executable)} -m yaoki"
+    program = "yaoki" if shutil.which("yaoki") else here
+    return f"{program} hook event {agent.name} --limit {limit_s}{' --if-configured' * shy}"
+
+
+def install(target: Target, limit_s: int, *, shy: bool = False) -> bool:
+    """True when the file changed; with the same entry in it nothing does."""
+    before = _text(target.file)
+    wanted = command(target.agent, limit_s, shy=shy)
+    if sorted(installed(target)) == sorted((name, wanted) for name in target.agent.events):
+        return False
+    begun = json_text.begun(before or "")
+    bare = text = _without(begun, target)
+    for event in target.agent.events:
+        text = _with(text, event, _entry(target.agent, wanted, limit_s))
+    _remember(target, before if before is None or bare == begun else bare, text)
+    _write(target.file, text)
+    return True
+
+
+def uninstall(target: Target) -> bool:
+    """True when the file changed.  Where nobody changed it since, it is again what it was."""
+    text = _text(target.file)
+    if text is None or not installed(target):
+        return False
+    memory = _memory(target)
+    if memory.get("after") == _packed(text):
+        before = memory.get("before")
+        rest = None if before is None else base64.b64decode(before).decode()
+    else:
+        rest = _without(text, target)
+    if rest is None:
+        target.file.unlink()
+        if memory.get("folder_made"):
+            with suppress(OSError):  # somebody else's files may stand beside it
+                target.file.parent.rmdir()
+    else:
+        _write(target.file, rest)
+    target.memory.unlink(missing_ok=True)
+    return True
+
+
+def installed(target: Target) -> list[tuple[str, str]]:
+    """Every entry of ours: the event it stands at, and its command."""
+    text = _text(target.file)
+    return [] if text is None else [(event, words) for event, _, _, words in _ours(text, target)]
+
+
+# ------------------------------------------------------------------ the text
+
+
+def _entry(agent: HookedAgent, words: str, limit_s: int) -> dict[str, Any]:
+    hook = {"type": "command", "command": words, "timeout": limit_s * agent.unit}
+    return {**({"matcher": "*"} if agent.matcher else {}), "hooks": [hook]}
+
+
+def _with(text: str, event: str, entry: dict[str, Any]) -> str:
+    """Into the first container on the way that is there already."""
+    top = json_text.place_of(text)
+    hooks = json_text.place_of(text, "hooks")
+    events = json_text.place_of(text, "hooks", event)
+    assert top is not None, "sound JSON has a top"
+    if events is not None:
+        return json_text.added(text, events, json_text.shown(entry, text))
+    if hooks is not None:
+        return json_text.added(text, hooks, f'"{event}": {json_text.shown([entry], text)}')
+    return json_text.added(text, top, f'"hooks": {json_text.shown({event: [entry]}, text)}')
+
+
+def _without(text: str, target: Target) -> str:
+    """Without our entries, and without the containers that only held them."""
+    while found := next(_ours(text, target), None):
+        event, group, place, _ = found
+        path: list[str | int] = ["hooks", event, group, "hooks", place]
+        while True:
+            last = path.pop()
+            at = json_text.place_of(text, *path)
+            assert at is not None, "it was found a moment ago"
+            if len(json_text.parts(text, at)) > 1 or not path:
+                break
+            # Of a group without hooks nothing is left to keep, whatever matcher it has.
+            if path[-1] == "hooks" and len(path) > 1:
+                path.pop()
+                last = path[-1]
+        text = json_text.removed(text, at, last)
+    return text
+
+
+def _ours(text: str, target: Target) -> Iterator[tuple[str, int, int, str]]:
+    """Event, group, place and command of each hook of ours."""
+    events = _parsed(text, target.file).get("hooks", {})
+    for event, groups in events.items():
+        for n, group in enumerate(groups if isinstance(groups, list) else ()):
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+                words = hook.get("command") if isinstance(hook, dict) else None
+                if isinstance(words, str) and OURS.search(words):
+                    yield event, n, place, words
+
+
+def _parsed(text: str, file: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(json_text.bare(text), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise _unfit(file, f"is no JSON that can be changed safely: {error}") from error
+    if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):
+        raise _unfit(file, "does not hold settings as the agent takes them")
+    lists = held.get("hooks", {}).values()
+    if not all(isinstance(groups, list) for groups in lists):
+        raise _unfit(file, "holds hooks in a form that the agent does not take")
+    return held
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a key that stands twice nobody knows which one its owner means."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return held
+
+
+def _unfit(file: Path, words: str) -> NotNow:
+    return NotNow(
+        f"{file} {words}; it was not changed",
+        hint=f"mend it, or move it away: mv {file} {file}.old",
+    )
+
+
+# ------------------------------------------------------------------ the files
+
+
+def _text(file: Path) -> str | None:
+    try:
+        with open(file, "rb", opener=_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise _unfit(file, "is no plain file")
+            raw = stream.read(BYTES_MAX + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise YaokiError(f"{file} cannot be read: {error.strerror}", hint="yaoki doctor") from error
+    if len(raw) > BYTES_MAX:
+        raise _unfit(file, f"has more than {BYTES_MAX} bytes")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unfit(file, f"is not UTF-8: byte {error.start}") from error
+    _parsed(text, file)
+    return text
+
+
+def _at_once(name: str, flags: int) -> int:
+    """Opens without waiting: a pipe would hold us up until somebody writes."""
+    return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _write(file: Path, text: str) -> None:
+    """Through a link, whole, and with the rights that it has."""
+    file = file.resolve()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
+    write_atomically(file, text.encode())
+    file.chmod(mode)
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _remember(target: Target, before: str | None, after: str) -> None:
+    """How the file was before us; what an earlier installation remembered is older still."""
+    known = _memory(target)
+    if known.get("after") == _packed(_text(target.file) or ""):
+        was, made = known.get("before"), known.get("folder_made", False)
+    else:
+        was = None if before is None else _packed(before)
+        made = not target.file.parent.exists()
+    target.memory.parent.mkdir(parents=True, exist_ok=True)
+    about = {"file": str(target.file), "folder_made": made}
+    held = {**about, "before": was, "after": _packed(after)}
+    write_atomically(target.memory, json.dumps(held).encode())
+
+
+def _memory(target: Target) -> dict[str, Any]:
+    try:
+        held = json.loads(target.memory.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    fits = isinstance(held, dict) and held.get("file") == str(target.file)
+    return held if fits else {}

@@ -1,0 +1,99 @@
+"""What people do with sessions: begin a phase, see how each stands, answer one that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.store.tables.sessions import newest_lines, record_session, session_lines
+from yaoki.core.machine.codec import to_data
+from yaoki.errors import Unknown
+from yaoki.faces.hooks.checks import settings_checks
+from yaoki.faces.hooks.session_store import Desk, Told, checkout_of
+from yaoki.faces.hooks.state import (
+    PHASE_BEGUN,
+    Choice,
+    Phase,
+    Session,
+    after_answer,
+    fold,
+    phase_of,
+)
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import CheckSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One session as it stands, and when it was last heard of."""
+
+    key: str
+    session: Session
+    at: datetime
+
+
+def standings(app: App) -> tuple[Phase, list[Standing]]:
+    """The phase, and every session of which something is known, the newest first."""
+    database, checkout = app.store.database, checkout_of(app)
+    phase = phase_of(session_lines(database, checkout))
+    last = {one.session: one.at for one in newest_lines(database, checkout)}
+    held = [
+        Standing(key, fold(session_lines(database, checkout, key), phase), at)
+        for key, at in last.items()
+    ]
+    return phase, sorted(held, key=lambda one: one.at, reverse=True)
+
+
+def begin(
+    app: App,
+    name: str,
+    subtask: str,
+    most: int,
+    names: Sequence[str] = (),
+    plan: Path | None = None,
+) -> Phase:
+    """A new phase of this checkout; its checks stay what they are now, whoever edits the files."""
+    checks, tries = _of_plan(app, plan, name, subtask) if plan else (None, 0)
+    if checks is None and names:
+        checks = settings_checks(app, names)
+    elif names:
+        checks = _named(checks or (), names)
+    data: dict[str, Any] = {"phase": name, "subtask": subtask, "max_iterations": most or tries}
+    if checks is not None:
+        data["checks"] = to_data(list(checks))
+
+    def told(*_: Iterable[Any]) -> list[Told]:
+        return [(PHASE_BEGUN, data)]
+
+    lines = record_session(app.store.database, checkout_of(app), "", app.clock.now(), told)
+    return phase_of(lines)
+
+
+def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[CheckSpec, ...], int]:
+    """The checks of a phase's tasks, each once, and the tries that its tasks have."""
+    from yaoki.formats.plan import load_plan
+
+    specs = [s for s in load_plan(file, app.settings, app.known).specs if s.phase == phase]
+    found = [s for s in specs if s.name == subtask] if subtask else specs
+    if not found:
+        known = ", ".join(dict.fromkeys(s.name for s in specs))
+        hint = f"its tasks: {known}" if known else f"yaoki plan {file}"
+        raise Unknown(f"{file} has no task {subtask or 'in phase ' + phase}", hint=hint)
+    checks = {check.name: check for spec in found for check in spec.checks}
+    return tuple(checks.values()), max(s.policy.content_retries_max for s in found) + 1
+
+
+def _named(checks: Sequence[CheckSpec], names: Sequence[str]) -> tuple[CheckSpec, ...]:
+    known = {check.name: check for check in checks}
+    if missing := [name for name in names if name not in known]:
+        raise Unknown(f"the phase has no check {missing[0]!r}", hint=f"one of: {', '.join(known)}")
+    return tuple(known[name] for name in names)
+
+
+def answer(app: App, key: str, choice: Choice, words: str) -> None:
+    Desk(app, key).record(lambda session, phase: after_answer(session, phase, choice, words))

@@ -1,0 +1,77 @@
+"""The user's working tree, only looked at: what differs from the last commit, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaoki.adapters.git.command import environment, failure, invoke
+from yaoki.adapters.git.repository import Repository
+
+NAMED_MAX = 3
+DIFF_BYTES_MAX = 200_000
+# How many fields stand before the path in each kind of line.
+FIELDS: Mapping[str, int] = {"1": 8, "2": 9, "u": 10, "?": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`files` are those that differ from `head`; `stamps` the size and time of the tracked ones.
+
+    What git does not know may come and go: checks leave reports and caches behind.
+    """
+
+    top: Path
+    head: str
+    pushed: bool
+    files: tuple[str, ...]
+    stamps: Mapping[str, tuple[int, int]]
+
+    def diff(self) -> str:
+        args = ["diff", "--no-ext-diff", "--no-textconv", "HEAD"]
+        done = invoke(args, cwd=self.top, env=environment())
+        return done.out[:DIFF_BYTES_MAX].decode("utf-8", "replace")
+
+
+def look_at(repository: Repository) -> Tree:
+    """git takes no lock for this look and writes nothing, not even its index."""
+    args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"]
+    done = invoke(args, cwd=repository.top, env=environment())
+    if done.code != 0:
+        raise failure(args, done)
+    lines = done.out.decode("utf-8", "surrogateescape").split("\0")
+    facts = dict(line[2:].partition(" ")[::2] for line in lines if line.startswith("# "))
+    paths = dict(_paths(lines))
+    stamps = {path: _stamp(repository.top / path) for path, kind in paths.items() if kind != "?"}
+    pushed = facts.get("branch.ab", "").startswith("+0 ")
+    return Tree(repository.top, facts.get("branch.oid", ""), pushed, tuple(paths), stamps)
+
+
+def _paths(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Each path with the kind of its line."""
+    left = iter(lines)
+    for line in left:
+        kind, _, rest = line.partition(" ")
+        if kind in FIELDS:
+            yield rest.split(" ", FIELDS[kind] - 1)[-1], kind
+        if kind == "2":
+            next(left, None)  # where it was before
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return (-1, -1)
+    return (seen.st_size, seen.st_mtime_ns)
+
+
+def differences(before: Tree, after: Tree) -> str:
+    """The tracked files that are not as they were, in words; nothing when all are."""
+    paths = {*before.stamps, *after.stamps}
+    found = sorted(p for p in paths if before.stamps.get(p) != after.stamps.get(p))
+    if not found and before.head != after.head:
+        return "another commit is checked out"
+    more = f" and {len(found) - NAMED_MAX} more" if len(found) > NAMED_MAX else ""
+    return ", ".join(found[:NAMED_MAX]) + more

@@ -1,0 +1,122 @@
+"""What each tool takes: its schema and its bounds in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from yaoki.adapters.agents.result_file import TEXT_MAX, WAIT_MAX_S
+from yaoki.core.display import one_line
+from yaoki.core.nearest import did_you_mean
+from yaoki.errors import PlanInvalid
+
+NAME_MAX = 200
+TASKS_MAX = 1000
+DEFECTS_MAX = 20
+
+Text = Annotated[str, Field(max_length=TEXT_MAX)]
+Name = Annotated[str, Field(max_length=NAME_MAX)]
+Run = Annotated[
+    str, Field(max_length=NAME_MAX, description="The run; your own, else the newest, unless named.")
+]
+Task = Annotated[
+    str, Field(min_length=1, max_length=NAME_MAX, description="A task by id, number or name.")
+]
+Tasks = Annotated[
+    list[dict[str, Any]],
+    Field(
+        min_length=1,
+        max_length=TASKS_MAX,
+        description="Each with id and goal; needs, checks, agent, scope, replaces as planners say.",
+    ),
+]
+
+
+class Arguments(BaseModel):
+    """Unknown names are refused, and nothing is taken for something else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class OfResult(Arguments):
+    status: Literal["failed", "conflict", "question", "done"]
+    summary: Annotated[Text, Field(description="One sentence: what happened.")] = ""
+    question: Annotated[Text, Field(description="For a person; with status question.")] = ""
+    retry_safe: Annotated[
+        bool, Field(description="With status failed: may yaoki let the task try again by itself?")
+    ] = True
+    partial_changes: Annotated[
+        bool, Field(description="With status failed: something outside may be half changed.")
+    ] = False
+    retry_after_s: Annotated[
+        float, Field(ge=0, le=WAIT_MAX_S, description="With status failed: wait so many seconds.")
+    ] = 0
+
+
+class OfAsk(Arguments):
+    question: Annotated[Text, Field(min_length=1, description="One answerable question.")]
+
+
+class OfStatus(Arguments):
+    run: Run = ""
+
+
+class OfWhy(Arguments):
+    task: Task
+    run: Run = ""
+
+
+class OfSubmit(Arguments):
+    plan: Annotated[
+        dict[str, Any] | None, Field(description="A whole plan; a person must say yes to it.")
+    ] = None
+    phase: Annotated[Name, Field(description="A deferred phase to fill, with tasks.")] = ""
+    tasks: Annotated[list[dict[str, Any]], Field(max_length=TASKS_MAX)] = []
+    run: Run = ""
+
+
+class OfExtend(Arguments):
+    tasks: Tasks
+    run: Run = ""
+
+
+class OfAddRetryTask(Arguments):
+    task: Task
+    goal: Annotated[Text, Field(description="Words for the new one; else the old ones.")] = ""
+    run: Run = ""
+
+
+class OfComplete(Arguments):
+    run: Run = ""
+
+
+Given = TypeVar("Given", bound=Arguments)
+
+
+def read(shape: type[Given], given: Mapping[str, Any], tool: str) -> Given:
+    """The arguments, or everything that is wrong with them."""
+    try:
+        return shape.model_validate(dict(given))
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_input=False)
+        defects = [_words(one, shape) for one in told[:DEFECTS_MAX]]
+    raise PlanInvalid(
+        f"{tool}: {defects[0]}", hint="the tool's schema says what it takes", defects=defects[1:]
+    )
+
+
+def _words(told: Mapping[str, Any], shape: type[Arguments]) -> str:
+    where = one_line(".".join(map(str, told["loc"])), NAME_MAX)
+    if told["type"] == "extra_forbidden":
+        return f"unknown argument {where!r}{did_you_mean(where, shape.model_fields)}"
+    return f"{where}: {told['msg']}"
+
+
+def schema(shape: type[Arguments]) -> dict[str, Any]:
+    """As JSON Schema, without the names of our classes."""
+    made = shape.model_json_schema()
+    made.pop("title", None)
+    made.pop("description", None)
+    return made

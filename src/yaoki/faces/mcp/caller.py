@@ -1,0 +1,215 @@
+"""Who calls: the attempt that an agent's environment names, and whether it still counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.core.display import one_line
+from yaoki.core.machine.events import AttemptStarted, Claimed, Event, Note
+from yaoki.core.model import Stage, State, Task, TaskId
+from yaoki.errors import Refused, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.ports import Entry
+
+TASK_ID = re.compile(r"[a-z0-9]{8}-[0-9]{1,9}")
+NUMBER = re.compile(r"[0-9]{1,9}")
+PAGE = 1000
+ENTRIES_MAX = 50_000
+REFUSED = "RESULT_REFUSED"
+STOP = "stop the work: nothing of this attempt counts any more"
+
+
+class Refusal(IntEnum):
+    """Why a call changes nothing, by name; the value is the exit code, all of the family of 6."""
+
+    STALE = 61
+    UNKNOWN = 62
+    REPLACED = 63
+    CANCELLED = 64
+    LATE = 65
+    DUPLICATE = 66
+
+
+def refusal(name: Refusal, sentence: str, *, hint: str) -> Refused:
+    """An error of the family of `Refused`, with the exit code that tells it from the others."""
+    error = Refused(sentence, hint=hint)
+    error.exit_code = name.value
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One attempt, and the claim under which it was started."""
+
+    task_id: TaskId
+    run_id: str
+    attempt: int
+    epoch: int
+
+
+def caller_of(environ: Mapping[str, str]) -> Caller | None:
+    """None where no task is named: a person's own session.  Half an identity is refused."""
+    task_id = environ.get("YAOKI_TASK", "")
+    if not task_id:
+        return None
+    for name in ("YAOKI_ATTEMPT", "YAOKI_EPOCH"):
+        if not NUMBER.fullmatch(environ.get(name, "")):
+            raise Refused(
+                f"{name} does not say who calls: {one_line(environ.get(name, ''), 40)!r}",
+                hint="call with the environment that yaoki gave the agent",
+            )
+    if not TASK_ID.fullmatch(task_id):
+        raise _unknown(task_id)
+    run_id = environ.get("YAOKI_RUN", "") or task_id.partition("-")[0]
+    numbers = int(environ["YAOKI_ATTEMPT"]), int(environ["YAOKI_EPOCH"])
+    return Caller(TaskId(task_id), run_id, *numbers)
+
+
+def repository_of(environ: Mapping[str, str]) -> Path | None:
+    """The repository that carries the run.  An agent stands in a worktree, which has no store."""
+    if told := environ.get("YAOKI_REPO", ""):
+        return Path(told)
+    home = Path(environ.get("YAOKI_RESULT", "")).parents
+    if len(home) < 7 or (home[5].name, home[4].name) != (".yaoki", "runs"):
+        return None
+    return home[6]
+
+
+# ------------------------------------------------------------------ the rule
+
+
+def claims_of(entries: Iterable[Entry], attempt: int) -> range:
+    """The claims that carried an attempt, from the one that started it to the newest.
+
+    An agent outlives its worker: whoever adopts it has a newer claim and the same process.
+    """
+    first = newest = 0
+    for entry in entries:
+        if entry.event == Claimed.NAME:
+            newest = int(entry.data["epoch"])
+        elif entry.event == AttemptStarted.NAME and entry.data["attempt"] == attempt:
+            first = newest
+    return range(first, newest + 1) if first else range(0)
+
+
+def objection(caller: Caller, task: Task, claims: range) -> Refused | None:
+    """Why the caller no longer counts, or None."""
+    if task.state is State.REPLACED:
+        words = f"{task.id} was replaced by another task"
+        return refusal(Refusal.REPLACED, words, hint=STOP)
+    if task.state is State.CANCELLED or task.cancel_wanted:
+        return refusal(Refusal.CANCELLED, f"{task.id} was cancelled", hint=STOP)
+    if caller.attempt != task.attempt or caller.epoch not in claims:
+        words = (
+            f"claim {caller.epoch} of {task.id}, attempt {caller.attempt}, is stale: "
+            f"it stands at claim {task.epoch}, attempt {task.attempt}"
+        )
+        return refusal(Refusal.STALE, words, hint=STOP)
+    if task.stage is not Stage.WORK or task.state not in {State.ACTIVE, State.WAITING}:
+        words = f"attempt {task.attempt} of {task.id} is past its work: it is {task.state.value}"
+        return refusal(Refusal.LATE, words, hint=f"yaoki why {task.id}")
+    return None
+
+
+# ------------------------------------------------------------------ against the store
+
+
+def admit(app: App, caller: Caller, call: str) -> None:
+    """Refuse a caller that no longer counts, by name and in the journal."""
+    try:
+        task = app.store.task(caller.task_id)
+    except Unknown:
+        task = None
+    if task is None or objection(caller, task, claims_of(journal(app, caller), caller.attempt)):
+        amend(app, caller, call, lambda _: ())
+
+
+def amend(
+    app: App,
+    caller: Caller,
+    call: str,
+    then: Callable[[Sequence[Entry]], Sequence[Event]],
+) -> Task:
+    """What `then` makes of the caller's task, unless the caller no longer counts.
+
+    The journal is read inside the transaction, when nobody else can write to it.
+    """
+    refused: list[Refused] = []
+
+    def decide(task: Task) -> Sequence[Event]:
+        entries = journal(app, caller)
+        why = objection(caller, task, claims_of(entries, caller.attempt))
+        if why is None:
+            return then(entries)
+        refused.append(why)
+        told = _told(caller, call, why, task)
+        return () if _known(entries, told) else (Note(REFUSED, told),)
+
+    try:
+        task = app.store.amend(caller.task_id, decide)
+    except Unknown:
+        raise _unknown_here(app, caller, call) from None
+    if refused:
+        raise refused[-1]
+    return task
+
+
+def journal(app: App, caller: Caller) -> list[Entry]:
+    """All of a task's entries, oldest first."""
+    entries: list[Entry] = []
+    while len(entries) < ENTRIES_MAX:
+        after = entries[-1].seq if entries else 0
+        page = app.store.journal(task_id=caller.task_id, after=after, limit=PAGE)
+        entries += page
+        if len(page) < PAGE:
+            break
+    return entries
+
+
+def _told(caller: Caller, call: str, why: Refused, task: Task | None) -> dict[str, object]:
+    return {
+        "task": caller.task_id,
+        "call": call,
+        "refused": Refusal(why.exit_code).name,
+        "attempt": caller.attempt,
+        "current_epoch": task.epoch if task else 0,
+        "state": task.state.value if task else "",
+        # Last: the store looks for a worker's own late result by an epoch that something follows.
+        "epoch": caller.epoch,
+    }
+
+
+def _known(entries: Iterable[Entry], told: Mapping[str, object]) -> bool:
+    """Once per claim and kind of call: the same late result three times is one record."""
+    same = ("task", "call", "refused", "attempt", "epoch")
+    return any(
+        all(entry.data.get(key) == told[key] for key in same)
+        for entry in entries
+        if entry.event == REFUSED
+    )
+
+
+def _unknown(task_id: str) -> Refused:
+    words = f"there is no task {one_line(task_id, 40)!r} here"
+    return refusal(Refusal.UNKNOWN, words, hint="yaoki status; is this the right repository?")
+
+
+def _unknown_here(app: App, caller: Caller, call: str) -> Refused:
+    """Told in the journal of the run, if at least that is known."""
+    why = _unknown(caller.task_id)
+    told = _told(caller, call, why, None)
+    for run in app.store.runs():
+        if run.id == caller.run_id and not _known(_of_the_run(app, run.id), told):
+            app.store.note(run.id, REFUSED, told)
+    return why
+
+
+def _of_the_run(app: App, run_id: str) -> list[Entry]:
+    return [e for e in app.store.journal(run_id=run_id, limit=ENTRIES_MAX) if not e.task_id]

@@ -1,0 +1,92 @@
+"""`yaoki mcp`: the tools for agents, on standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from yaoki.errors import OverLimit, YaokiError
+from yaoki.faces.mcp.caller import Refusal, repository_of
+
+ANSWER_BYTES_MAX = 512 * 1024
+
+
+@click.command()
+@click.option(
+    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
+)
+@click.pass_obj
+def mcp(above: str | None, repo: str | None) -> int:
+    """Serve the tools for agents over MCP, on standard input and output."""
+    from yaoki.faces.mcp.call_context import Desk
+    from yaoki.faces.mcp.server import Server
+    from yaoki.faces.mcp.tools import TOOLS
+
+    where = Path(repo or above or repository_of(os.environ) or ".")
+    desk = Desk(where, dict(os.environ))
+    if sys.stdin.isatty():
+        click.echo("yaoki: an MCP client is expected here; Ctrl-D ends it", err=True)
+    server = Server(
+        [tool.document() for tool in TOOLS.values()],
+        lambda name, given: _called(lambda: TOOLS[name].call(desk, given), name),
+    )
+    server.serve(sys.stdin.buffer, _own_output())
+    return 0
+
+
+def _own_output() -> int:
+    """Frames alone go to standard output; whatever else would print there goes beside it."""
+    sys.stdout.flush()
+    own = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return own
+
+
+def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """What came of a call, as the protocol wants it; no error of ours ends the server."""
+    from yaoki.faces.cli.text import errors
+    from yaoki.faces.cli.text.render import masked
+
+    try:
+        document = masked(work())
+        text = json.dumps(document, ensure_ascii=False)
+        if len(text) > ANSWER_BYTES_MAX:
+            hint = f"look at the command line: yaoki {name} --json"
+            raise OverLimit(f"the answer of {name}", len(text), ANSWER_BYTES_MAX, hint=hint)
+    except YaokiError as error:
+        return _failed(masked(_told(error)))
+    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+        code = errors.internal(error, as_json=False, given=["mcp", name])
+        told = {"sentence": f"internal error: {error!r}", "hint": "yaoki doctor", "exit_code": code}
+        return _failed(masked({**told, "refused": None, "defects": []}))
+    return _content(text, document, failed=False)
+
+
+def _told(error: YaokiError) -> dict[str, Any]:
+    code = error.exit_code
+    return {
+        "sentence": error.sentence,
+        "hint": error.hint,
+        "defects": list(getattr(error, "defects", ())),
+        "exit_code": code,
+        "refused": Refusal(code).name if code in set(Refusal) else None,
+    }
+
+
+def _failed(told: Mapping[str, Any]) -> dict[str, Any]:
+    lines = (told["sentence"], *told["defects"], told["hint"])
+    return _content("\n".join(filter(None, lines)), {"error": dict(told)}, failed=True)
+
+
+def _content(text: str, document: Mapping[str, Any], *, failed: bool) -> dict[str, Any]:
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": dict(document),
+        "isError": failed,
+    }

@@ -1,0 +1,138 @@
+"""What an agent says of its own attempt: a claim, never a proof.
+
+It is held against the store, journalled once, and left in the result file of the attempt, where
+the worker reads it like any other agent's note.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
+from yaoki.adapters.system.files import plain_bytes, write_atomically
+from yaoki.core.display import sound
+from yaoki.core.machine.events import Event, Note
+from yaoki.core.redact import mask, secret_values
+from yaoki.errors import OverLimit, Unknown
+from yaoki.faces.mcp.caller import Caller, Refusal, amend, refusal
+from yaoki.faces.mcp.secrets import secrets_of
+from yaoki.ports import OUTBOX, SANDBOX
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Task
+    from yaoki.faces.mcp.call_context import Desk
+    from yaoki.ports import Entry
+
+NOTED = "RESULT_NOTED"
+NOTED_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`retry_safe` unless said: partial changes are taken as the careful answer."""
+
+    status: str
+    summary: str = ""
+    question: str = ""
+    retry_safe: bool | None = None
+    partial_changes: bool = False
+    retry_after_s: float | None = None
+
+
+def defect(said: Said) -> str:
+    """What is wrong with it; empty when nothing is."""
+    if said.status not in STATUSES:
+        return f"status {said.status!r} is none of {', '.join(STATUSES)}"
+    if said.status == "question" and not said.question.strip():
+        return "a question is needed for status question"
+    if said.status != "question" and said.question:
+        return f"a question does not go with status {said.status}"
+    if said.status != "question" and not said.summary.strip():
+        return "a summary is needed: one sentence that says what happened"
+    unsafe = said.retry_safe is not None or said.partial_changes or said.retry_after_s is not None
+    if said.status != "failed" and unsafe:
+        return "retry_safe, partial_changes and retry_after go with status failed alone"
+    if said.retry_after_s is not None and not 0 <= said.retry_after_s <= WAIT_MAX_S:
+        return f"retry_after is in seconds, 0 to {WAIT_MAX_S:.0f}"
+    return ""
+
+
+def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Task:
+    """Keep it, once.  The same again is ignored by name; another one takes its place."""
+    told = _told(caller, said, _secrets(app, caller, environ))
+    ignored: list[bool] = []
+
+    def then(entries: Sequence[Entry]) -> Sequence[Event]:
+        mine = [e.data for e in entries if e.event == NOTED and e.attempt == caller.attempt]
+        ignored.append(bool(mine) and mine[-1] == told)
+        if ignored[-1]:
+            return ()
+        if len(mine) >= NOTED_MAX:
+            hint = "finish the work; the last result counts"
+            raise OverLimit("results of one attempt", len(mine) + 1, NOTED_MAX, hint=hint)
+        return (Note(NOTED, told),)
+
+    task = amend(app, caller, "result", then)
+    file = app.folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
+    # A kill between the journal and the file is mended by the next call.
+    if not _left(file, told) and ignored[-1]:
+        words = f"{task.id}: this very result is noted already"
+        raise refusal(Refusal.DUPLICATE, words, hint="nothing was changed; go on")
+    return task
+
+
+def tell(desk: Desk, said: Said) -> Caller:
+    """Keep what an agent says of its attempt; in the sandbox in its outbox alone.
+
+    There the store is out of its reach, and whoever reads the attempt when it ends finds the note.
+    """
+    if not desk.environ.get(SANDBOX):
+        with desk.attempt() as (app, caller):
+            note(app, caller, said, desk.environ)
+        return caller
+    caller = desk.calling_attempt()
+    told = _told(caller, said, secret_values(desk.environ))
+    _left(Path(desk.environ["YAOKI_RESULT"]), told)
+    return caller
+
+
+def _secrets(app: App, caller: Caller, environ: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        task = app.store.task(caller.task_id)
+    except Unknown:  # refused by name, in the journal, where it is amended
+        return secret_values(environ)
+    return secrets_of(app.store.run(task.run_id), task, environ)
+
+
+def _told(caller: Caller, said: Said, secrets: tuple[str, ...]) -> dict[str, Any]:
+    """Bounded and without secrets, as it is journalled and left in the file."""
+    safe = not said.partial_changes if said.retry_safe is None else said.retry_safe
+    whole = replace(
+        said,
+        summary=_clean("the summary", said.summary, secrets),
+        question=_clean("the question", said.question, secrets),
+        retry_safe=safe,
+    )
+    kept = {key: value for key, value in asdict(whole).items() if value not in ("", None)}
+    return {**kept, "epoch": caller.epoch}
+
+
+def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
+    if len(text) > TEXT_MAX:
+        raise OverLimit(what, len(text), TEXT_MAX, hint="say it shorter, in characters")
+    words = sound(text.replace("\0", ""))
+    return mask(words.strip(), secrets)
+
+
+def _left(file: Path, told: Mapping[str, Any]) -> bool:
+    """Leave the note in the attempt's folder; False when it is there already."""
+    data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
+    if plain_bytes(file, BYTES_MAX) == data:
+        return False
+    write_atomically(file, data)
+    return True

@@ -1,0 +1,63 @@
+"""What an agent was handed in confidence does not come back in what it says to the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from yaoki.adapters.processes.callers import environments_above
+from yaoki.core.redact import mask_values, secret_values
+from yaoki.engine.stages.secrets import handed
+from yaoki.errors import PlanInvalid
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.model import Run, Task
+    from yaoki.ports import PlanAnswer
+
+HINT = "write the name of the variable, not its value; nothing was stored"
+
+
+def secrets_of(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values that the caller's agent was given, by the names that the plan hands on.
+
+    A server that an agent starts may have been given none of them; the agent above it has them.
+    """
+    names = handed(run, task)
+    above = (held for held in environments_above() if held.get("YAOKI_TASK") == task.id)
+    return tuple(v for held in (environ, *above) for v in secret_values(held, names))
+
+
+def confided(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The same for whoever calls; a person keeps what they write as it is."""
+    from yaoki.faces.mcp.caller import caller_of
+
+    caller = caller_of(environ)
+    if caller is None:
+        return ()
+    task = app.store.task(caller.task_id)
+    return secrets_of(app.store.run(task.run_id), task, environ)
+
+
+def told_safely(answer: PlanAnswer, secrets: tuple[str, ...]) -> PlanAnswer:
+    """Tasks without these values: masked in a goal; a name or a scope cannot be changed."""
+    for spec in answer.specs:
+        fixed = (spec.name, *spec.scope)
+        if any(mask_values(word, secrets) != word for word in fixed):
+            raise _held("a task")
+    clean = (replace(spec, goal=mask_values(spec.goal, secrets)) for spec in answer.specs)
+    return replace(answer, specs=tuple(clean))
+
+
+def plan_safely(plan: Mapping[str, Any], secrets: tuple[str, ...]) -> Mapping[str, Any]:
+    """A whole plan: nobody can tell what a command would be without the value."""
+    words = json.dumps(plan, ensure_ascii=False)
+    if mask_values(words, secrets) != words:
+        raise _held("the plan")
+    return plan
+
+
+def _held(what: str) -> PlanInvalid:
+    return PlanInvalid(f"{what} holds the value of a variable that the agent was given", hint=HINT)

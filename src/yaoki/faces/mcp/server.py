@@ -1,0 +1,143 @@
+"""The protocol: JSON-RPC requests in, answers out; nothing is remembered between two requests.
+
+Both eras are spoken: clients that shake hands (`initialize`), and those since 2026-07-28 that
+name the version in each request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+from yaoki import __version__
+from yaoki.faces.mcp.frames import FRAME_BYTES_MAX, frames, send
+
+# Not 2025-03-26: that one alone wants batches.
+HANDSHAKE = ("2024-11-05", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+META = "io.modelcontextprotocol/"
+INFO = {"name": "yaoki", "version": __version__}
+INSTRUCTIONS = (
+    "You work on one task of a yaoki run. Say how it ended with `result`; what you say is a claim "
+    "and proves nothing: the checks decide. `ask` hands a question to a person and ends your "
+    "attempt. No tool approves, answers, waives, merges or cancels: those are people's."
+)
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+UNSUPPORTED_VERSION = -32022
+
+Document = dict[str, Any]
+
+
+class BadRequest(Exception):
+    """The request itself is wrong; told as an error of the protocol."""
+
+    def __init__(self, code: int, message: str, data: Document | None = None) -> None:
+        super().__init__(message)
+        self.error: Document = {"code": code, "message": message}
+        if data is not None:
+            self.error["data"] = data
+
+
+class Server:
+    """Knows the protocol, and of the tools only how to list and to call them."""
+
+    def __init__(
+        self, tools: list[Document], call: Callable[[str, Mapping[str, Any]], Document]
+    ) -> None:
+        self._tools, self._call = tools, call
+        self._names = tuple(str(tool["name"]) for tool in tools)
+
+    def serve(self, stream: IO[bytes], descriptor: int) -> None:
+        """Until the client is gone."""
+        for frame in frames(stream):
+            answer = self.answer(frame)
+            if answer is None:
+                continue
+            try:
+                send(descriptor, answer)
+            except BrokenPipeError:
+                return
+
+    def answer(self, frame: bytes | None) -> Document | None:
+        """The answer to one frame; None to what wants none.  Garbage is told, never fatal."""
+        known: Any = None
+        try:
+            request = _request(frame)
+            if "method" not in request:
+                return None  # an answer to something that was never asked
+            if "id" not in request:
+                return None  # notifications tell nothing that is needed here
+            known = _id(request)
+            return {"jsonrpc": "2.0", "id": known, "result": self._result(request)}
+        except BadRequest as bad:
+            return {"jsonrpc": "2.0", "id": known, "error": bad.error}
+
+    def _result(self, request: Mapping[str, Any]) -> Document:
+        method, params = request["method"], request.get("params", {})
+        if not isinstance(method, str) or not isinstance(params, dict):
+            raise BadRequest(INVALID_REQUEST, "method is a text and params is an object")
+        modern = _modern(params)
+        found = self._method(method, params)
+        if not modern:
+            return found
+        cached = {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
+        return {"resultType": "complete", "_meta": {f"{META}serverInfo": INFO}, **cached, **found}
+
+    def _method(self, method: str, params: Mapping[str, Any]) -> Document:
+        offer = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
+        match method:
+            case "initialize":
+                wanted = params.get("protocolVersion")
+                version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+                return {"protocolVersion": version, "serverInfo": INFO, **offer}
+            case "server/discover":
+                return {"supportedVersions": [*HANDSHAKE, *MODERN], **offer}
+            case "ping":
+                return {}
+            case "tools/list":
+                return {"tools": self._tools}
+            case "tools/call":
+                return self._called(params)
+            case _:
+                raise BadRequest(NO_METHOD, f"there is no method {method[:80]!r}")
+
+    def _called(self, params: Mapping[str, Any]) -> Document:
+        name, given = params.get("name"), params.get("arguments")
+        if not isinstance(name, str) or name not in self._names:
+            words = f"there is no tool {str(name)[:80]!r}; there are: {', '.join(self._names)}"
+            raise BadRequest(INVALID_PARAMS, words)
+        if not isinstance(given, dict | None):
+            raise BadRequest(INVALID_PARAMS, "arguments is an object")
+        return self._call(name, given or {})
+
+
+def _request(frame: bytes | None) -> Mapping[str, Any]:
+    if frame is None:
+        raise BadRequest(INVALID_REQUEST, f"a frame has at most {FRAME_BYTES_MAX} bytes")
+    try:
+        request = json.loads(frame.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise BadRequest(PARSE_ERROR, "this line is not JSON") from None
+    if not isinstance(request, dict) or request.get("jsonrpc") != "2.0":
+        raise BadRequest(INVALID_REQUEST, "one JSON-RPC 2.0 request a line; batches are not taken")
+    return request
+
+
+def _id(request: Mapping[str, Any]) -> str | int:
+    known = request["id"]
+    if isinstance(known, bool) or not isinstance(known, str | int):
+        raise BadRequest(INVALID_REQUEST, "id is a text or a whole number")
+    return known
+
+
+def _modern(params: Mapping[str, Any]) -> bool:
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or f"{META}protocolVersion" not in meta:
+        return False
+    version = meta[f"{META}protocolVersion"]
+    if version not in MODERN:
+        data = {"supported": [*HANDSHAKE, *MODERN], "requested": str(version)[:80]}
+        raise BadRequest(UNSUPPORTED_VERSION, "this version of the protocol is not spoken", data)
+    return True

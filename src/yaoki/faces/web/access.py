@@ -1,0 +1,191 @@
+"""The door: who asks, from where, and what they may; every answer gets the strict headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from yaoki.core.display import sound
+from yaoki.faces.web.access_keys import ACT, COOKIE, COOKIE_HOLDS, FRESH, LINK, SCRAPE, Pass, Passes
+from yaoki.faces.web.errors import Turned, refusal
+from yaoki.faces.web.listen_address import Place
+
+API = "/api/"
+METRICS = "/metrics"
+ENTER = "/enter"
+OK = 200
+SAFE = frozenset({"GET", "HEAD"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; font-src 'self'; worker-src 'self'; base-uri 'none';"
+    " form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not `no-referrer`: with it a browser hides where a POST of our own page comes from.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Around the whole application; what it turns away reaches nothing else."""
+
+    def __init__(
+        self, app: ASGIApp, place: Place, passes: Passes, now: Callable[[], datetime]
+    ) -> None:
+        self._app, self._place, self._passes, self._now = app, place, passes, now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        strict = _strictly(send)
+        try:
+            answer = self._admitted(scope)
+        except Turned as turned:
+            if _opened_an_old_link(scope, turned):
+                # A person gets the page, which shows its door; what it knows still needs a pass.
+                strict = _strictly(send, turned.status)
+                answer = None
+            else:
+                answer = as_response(*refusal(turned))
+        await (answer or self._app)(scope, receive, strict)
+
+    def _admitted(self, scope: Scope) -> Response | None:
+        """Nothing when it may pass; `may` then says what its holder is allowed."""
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        self._check_origin(scope["method"], headers)
+        if scope["path"] == ENTER:
+            return self._entered(scope)
+        if scope["path"].startswith(API):
+            known, face = self._pass(headers)
+            if scope["method"] not in SAFE and known.may != ACT:
+                raise Turned(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
+            fresh = self._now() - known.made < FRESH
+            told = {"may": known.may, "how": f"{face} {known.name}", "fresh": fresh}
+            scope.setdefault("state", {}).update(told)
+        elif scope["path"] == METRICS and not self._scrapes(headers):
+            self._pass(headers)
+        return None
+
+    def _scrapes(self, headers: Headers) -> bool:
+        """A pass for metrics opens nothing else."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        known = self._passes.read(SCRAPE, token.strip(), self._now())
+        return scheme.lower() == "bearer" and bool(known)
+
+    def _check_host(self, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._place.answers_to(hosts[0]):
+            raise Turned(
+                421,
+                "WRONG_HOST",
+                f"this server does not answer to {', '.join(hosts)[:80]!r}",
+                hint="open the link that yaoki ui printed",
+            )
+
+    def _check_origin(self, method: str, headers: Headers) -> None:
+        """A page of somebody else may neither act nor listen, whatever cookie its browser has."""
+        own = {f"{scheme}://{headers['host']}" for scheme in ("http", "https")}
+        origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "")
+        foreign = any(origin not in own for origin in origins)
+        unsaid = method not in SAFE and not origins and "authorization" not in headers
+        # Another port of this machine is the same site to a browser, and still not our page.
+        foreign_site = site in {"cross-site", "same-site"}
+        embedded = foreign_site and headers.get("sec-fetch-mode") != "navigate"
+        if foreign or unsaid or embedded:
+            told = ", ".join(origins)[:80] or site or "nowhere"
+            raise Turned(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
+
+    def _pass(self, headers: Headers) -> tuple[Pass, str]:
+        """The pass that is shown, and by whom: a program, or a browser."""
+        given = headers.get("authorization", "")
+        if given:
+            scheme, _, token = given.partition(" ")
+            known = self._passes.known(LINK, token.strip(), self._now())
+            known = known if scheme.lower() == "bearer" else None
+        else:
+            given = self._cookie(headers)
+            known = self._passes.known(COOKIE, given, self._now())
+        if known:
+            return known, "API" if "authorization" in headers else "page"
+        code = "WRONG_TOKEN" if given else "NO_TOKEN"
+        words = "the token is wrong or too old" if given else "a token is needed"
+        raise Turned(401, code, words, hint="open the link that yaoki ui prints")
+
+    def _cookie(self, headers: Headers) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")[:8192]).get(self._cookie_name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    @property
+    def _cookie_name(self) -> str:
+        """Cookies do not tell ports apart, so the name does."""
+        return f"yaoki-{self._place.port}"
+
+    def _entered(self, scope: Scope) -> Response:
+        """The pass of a link becomes a cookie; what the browser keeps is the address without."""
+        from starlette.requests import Request
+
+        if scope["method"] not in SAFE:
+            raise Turned(405, "BAD_METHOD", "only GET enters")
+        now = self._now()
+        known = self._passes.known(LINK, Request(scope).query_params.get("token", ""), now)
+        if not known:
+            hint = "links hold for a day; a new one: yaoki ui"
+            raise Turned(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
+        answer = RedirectResponse("/", status_code=303)
+        answer.set_cookie(
+            self._cookie_name,
+            self._passes.make(COOKIE, known.may, now, known.made),
+            max_age=int(COOKIE_HOLDS.total_seconds()),
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    def forgotten(self) -> Response:
+        answer = Response(status_code=204)
+        answer.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
+        return answer
+
+
+def _opened_an_old_link(scope: Scope, turned: Turned) -> bool:
+    wants = Headers(scope=scope).get("accept", "")
+    return scope["path"] == ENTER and turned.code == "WRONG_TOKEN" and "text/html" in wants
+
+
+def _strictly(send: Send, status: int = OK) -> Send:
+    """With another status than that of a page that is there, where one is named."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if message["status"] == OK:
+                message["status"] = status
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return sent
+
+
+def as_response(status: int, document: Mapping[str, Any]) -> Response:
+    body = sound(json.dumps(document, ensure_ascii=False, separators=(",", ":"))).encode()
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return Response(body, status, headers, media_type="application/json")

@@ -1,0 +1,229 @@
+"""The application: the routes of the table, the stream of events, and the files of the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route as Path_
+from starlette.types import ASGIApp
+
+from yaoki.adapters.telemetry.prometheus import MEDIA
+from yaoki.app.person_only import refuse_agents_at
+from yaoki.errors import YaokiError
+from yaoki.faces.web.access import METRICS, Guard, as_response
+from yaoki.faces.web.access_keys import Passes
+from yaoki.faces.web.errors import Turned, bad, internal, refusal
+from yaoki.faces.web.events import Hub
+from yaoki.faces.web.files import Files
+from yaoki.faces.web.graph import Written
+from yaoki.faces.web.listen_address import Place
+from yaoki.faces.web.openapi import openapi
+from yaoki.faces.web.parameters import Asked, read_body, read_query
+from yaoki.faces.web.reports import Download
+from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.routes import BASE, ROUTES, Route
+
+STATIC = Path(__file__).with_name("static")
+BODY_BYTES_MAX = 64 * 1024
+# The store serves one reader at a time, so more threads would only wait.
+THREADS = 8
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Site:
+    """What is served, and the follower behind it."""
+
+    def __init__(self, desk: Desk, place: Place, passes: Passes) -> None:
+        self.desk, self.hub = desk, Hub(desk)
+        self._threads = CapacityLimiter(THREADS)
+        self._document = json.dumps(openapi(ROUTES)).encode()
+        self._files = Files(STATIC)
+        inner = Starlette(
+            routes=[*self._api(), *self._page()],
+            lifespan=self._life,
+            exception_handlers={HTTPException: self._unserved},
+        )
+        self._guard = Guard(inner, place, passes, lambda: desk.now)
+
+    @property
+    def app(self) -> ASGIApp:
+        return self._guard
+
+    @asynccontextmanager
+    async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(to_thread.run_sync(self.desk.warm))
+        following = asyncio.create_task(self.hub.follow())
+        try:
+            yield
+        finally:
+            self.hub.close()
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+            await warming
+
+    # -------------------------------------------------------------- the table
+
+    def _api(self) -> list[Path_]:
+        own: Mapping[str, Endpoint] = {
+            "delete_session": self._forget,
+            "get_events": self._events,
+            "get_openapi_json": self._openapi,
+        }
+        return [
+            Path_(
+                BASE + route.path,
+                self._told(own.get(route.name) or self._endpoint(route)),
+                methods=[route.method],
+                name=route.name,
+            )
+            for route in ROUTES
+        ]
+
+    def _endpoint(self, route: Route) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            state = request.scope["state"]
+            asked = Asked(
+                request.path_params,
+                read_query(route.query, request.query_params.multi_items()),
+                await _body(request, route),
+                state["may"],
+                state["how"],
+                state["fresh"],
+            )
+            if route.method == "POST":
+                asked = await to_thread.run_sync(self._from_a_person, request, asked)
+            return await to_thread.run_sync(self._answer, route, asked, limiter=self._threads)
+
+        return endpoint
+
+    def _from_a_person(self, request: Request, asked: Asked) -> Asked:
+        """Who asks from the tree of a task is refused; that nobody can tell is written down."""
+        ours, theirs = request.scope.get("server"), request.scope.get("client")
+        if ours and theirs and refuse_agents_at(self.desk.app, ours, theirs):
+            return asked
+        return replace(asked, how=f"{asked.how}, caller unknown")
+
+    def _answer(self, route: Route, asked: Asked) -> Response:
+        assert route.call is not None, f"{route.name} has nobody who answers"
+        held = route.call(self.desk, asked)
+        if isinstance(held, Download):
+            kept = {"Content-Disposition": f'attachment; filename="{held.name}"'}
+            return Response(held.data, headers=kept, media_type=held.media)
+        if isinstance(held, Written):
+            return Response(held.body, media_type="application/json")
+        return as_response(200, self.desk.masked(held))
+
+    def _told(self, endpoint: Endpoint) -> Endpoint:
+        """Every error is an answer; our own mistakes are also written beside the server."""
+
+        async def told(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except YaokiError as error:
+                status, document = refusal(error)
+            except ClientDisconnect:
+                raise
+            except Exception as error:  # noqa: BLE001 - the last place where it can be told
+                print(self.desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+                status, document = internal(error)
+            return as_response(status, self.desk.masked(document))
+
+        return told
+
+    async def _forget(self, _: Request) -> Response:
+        return self._guard.forgotten()
+
+    async def _openapi(self, _: Request) -> Response:
+        return Response(self._document, media_type="application/json")
+
+    async def _events(self, request: Request) -> Response:
+        route = next(route for route in ROUTES if route.name == "get_events")
+        query = read_query(route.query, request.query_params.multi_items())
+        after = _after(query["after"], request.headers.get("last-event-id", ""))
+        run = await to_thread.run_sync(self._run_id, query["run"])
+        self.hub.admit()
+        return StreamingResponse(self.hub.listen(after, run), media_type="text/event-stream")
+
+    def _run_id(self, named: str) -> str:
+        return self.desk.run(named).id if named else ""
+
+    # -------------------------------------------------------------- the page
+
+    def _page(self) -> list[Path_]:
+        """Any other path is a view of the page, so that addresses of views can be kept."""
+        return [
+            Path_(METRICS, self._told(self._metrics)),
+            Path_("/static/{file:path}", self._file),
+            Path_("/favicon.ico", self._no_icon),
+            Path_("/{view:path}", self._index),
+        ]
+
+    async def _metrics(self, _: Request) -> Response:
+        text = await to_thread.run_sync(self.desk.metrics_text, limiter=self._threads)
+        return Response(text, headers={"Content-Type": MEDIA})
+
+    async def _no_icon(self, _: Request) -> Response:
+        return Response(status_code=204)
+
+    async def _index(self, request: Request) -> Response:
+        if request.url.path.startswith("/api"):
+            raise HTTPException(404)
+        return self._files.index(_known(request))
+
+    async def _file(self, request: Request) -> Response:
+        found = self._files.answer(request.path_params["file"], _known(request))
+        if found is None:
+            raise HTTPException(404)
+        return found
+
+    async def _unserved(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        code = {404: "UNKNOWN", 405: "BAD_METHOD"}.get(status, "BAD_REQUEST")
+        words = f"there is no {request.method} {request.url.path[:200]}"
+        hint = f"{BASE}/openapi.json"
+        return as_response(*refusal(Turned(status, code, words, hint=hint)))
+
+
+def _known(request: Request) -> str:
+    return request.headers.get("if-none-match", "")
+
+
+async def _body(request: Request, route: Route) -> dict[str, Any]:
+    if route.body is None:
+        return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Turned(415, "NOT_JSON", "the body must be application/json")
+    raw = bytearray()
+    async for piece in request.stream():
+        raw += piece
+        if len(raw) > BODY_BYTES_MAX:
+            raise Turned(413, "TOO_LONG", f"the body is longer than {BODY_BYTES_MAX} bytes")
+    try:
+        given = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise bad(f"the body is no JSON: {error}") from error
+    return read_body(route.body, given)
+
+
+def _after(asked: int, last: str) -> int | None:
+    """A browser that comes back tells the last it saw, which is newer than its first address."""
+    if last:
+        if not (last.isascii() and last.isdigit() and len(last) <= 18):
+            raise bad(f"Last-Event-ID: {last[:40]!r} is no number of an entry")
+        return int(last)
+    return None if asked < 0 else asked

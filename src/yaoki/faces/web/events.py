@@ -1,0 +1,249 @@
+"""Server-sent events: one follower reads the journal for all who listen.
+
+Who listens holds nothing but a cursor.  The newest entries are kept ready; whoever is further
+behind is served from the journal at its own pace, so nothing is dropped and nothing piles up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from anyio import to_thread
+
+from yaoki.adapters.store.tables import journal_pages
+from yaoki.core.display import sound
+from yaoki.errors import StoreBroken, YaokiError
+from yaoki.faces.web.errors import Turned
+from yaoki.faces.web.journal import entry_shown
+from yaoki.faces.web.request_context import Desk
+from yaoki.ports import Entry
+from yaoki.views import entry_document
+
+POLL_S = 0.2
+BEAT_S = 10.0
+PAGE = 500
+KEPT = 2_000
+LISTENERS_MAX = 64
+# A store that is away for so long is told to whoever listens.
+STALL_S = 2.0
+RETRY = b"retry: 1000\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An entry as it is sent."""
+
+    seq: int
+    run_id: str
+    frame: bytes
+
+
+class Hub:
+    """Lives in the server's loop; the store is asked in threads."""
+
+    def __init__(self, desk: Desk, *, beat_s: float = BEAT_S, stall_s: float = STALL_S) -> None:
+        self._desk, self._beat_s, self._stall_s = desk, beat_s, stall_s
+        self._kept: deque[Ready] = deque(maxlen=KEPT)
+        # Everything after `_floor` up to `_head` is in `_kept`.
+        self._floor = self._head = 0
+        self._version: int | None = None
+        self._listeners = 0
+        self._generation = 0
+        self._closing = False
+        # Since when no round came to its end; nothing while all is well.
+        self._failing_since: float | None = None
+        self._said_following = True
+        self._news = asyncio.Event()
+        self._wanted = asyncio.Event()
+
+    # -------------------------------------------------------------- the follower
+
+    async def follow(self) -> None:
+        """While anybody listens; without listeners the store is left alone."""
+        while not self._closing:
+            await self._wanted.wait()
+            self._ended(await self._round())
+            await asyncio.sleep(POLL_S)
+
+    async def _round(self) -> bool:
+        """Everything that is new.  Whatever goes wrong is tried again at the next one."""
+        try:
+            while await self._advanced():
+                pass
+        except YaokiError:
+            return False
+        except Exception:  # noqa: BLE001 - live updates must not end for one mistake of ours
+            if self._failing_since is None:
+                print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+            return False
+        return True
+
+    def _ended(self, well: bool) -> None:
+        if well:
+            self._failing_since = None
+        elif self._failing_since is None:
+            self._failing_since = _clock()
+        if self._said_following != self.following:
+            self._said_following = self.following
+            self._tell()
+
+    @property
+    def following(self) -> bool:
+        """Does who listens get what is new?  A short fault is none: nothing is lost by it."""
+        since = self._failing_since
+        return since is None or _clock() - since < self._stall_s
+
+    async def _advanced(self) -> bool:
+        """Was there a whole page, so that there may be more?"""
+        try:
+            found = await to_thread.run_sync(self._poll)
+        except StoreBroken:
+            await to_thread.run_sync(self._desk.reopen)
+            self._replaced()
+            return False
+        if found:
+            self._kept.extend(found)
+            self._head = found[-1].seq
+            if len(self._kept) == KEPT:
+                self._floor = max(self._floor, self._kept[0].seq - 1)
+            self._tell()
+        return len(found) == PAGE
+
+    def _poll(self) -> list[Ready]:
+        if not self._desk.has_store:
+            return []
+        store = self._desk.app.store
+        store.database.present()
+        version = store.version()
+        if version == self._version:
+            return []
+        found = store.journal(after=self._head, limit=PAGE)
+        if len(found) < PAGE:
+            self._version = version
+        return [self._ready(entry) for entry in found]
+
+    def _ready(self, entry: Entry) -> Ready:
+        try:
+            shown = self._desk.masked(entry_shown(self._desk, entry))
+            return Ready(entry.seq, entry.run_id, frame("journal", shown, entry.seq))
+        except YaokiError:
+            raise
+        except Exception:  # noqa: BLE001 - one entry that we cannot show costs one entry
+            print(f"journal entry {entry.seq}:", file=sys.stderr)
+            print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+            return Ready(entry.seq, entry.run_id, frame("journal", _bare(entry), entry.seq))
+
+    def _replaced(self) -> None:
+        self._generation += 1
+        self._kept.clear()
+        self._floor = self._head = 0
+        self._version = None
+        self._wanted.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def close(self) -> None:
+        self._closing = True
+        self._wanted.set()
+        self._tell()
+
+    # -------------------------------------------------------------- who listens
+
+    def admit(self) -> None:
+        if self._listeners >= LISTENERS_MAX:
+            hint = "close a page that is open elsewhere"
+            raise Turned(429, "TOO_MANY", f"{LISTENERS_MAX} listen already", hint=hint)
+
+    async def listen(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
+        self._listeners += 1
+        try:
+            async for piece in self._stream(after, run_id):
+                yield piece
+        finally:
+            self._listeners -= 1
+            if not self._listeners:
+                self._wanted.clear()
+
+    async def _stream(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
+        yield RETRY
+        end = await self._begun()
+        if after is not None and after > end:
+            yield frame("gone", {"why": "the journal ends before that; load anew"})
+            return
+        cursor, generation = end if after is None else after, self._generation
+        spoken, well = _clock(), self.following
+        yield frame("hello", {"schema": 1, **self._beat(cursor)}, cursor)
+        while not self._closing and generation == self._generation:
+            news = self._news
+            if cursor < self._head:
+                frames, cursor = await self._next(cursor, run_id)
+                for piece in frames:
+                    yield piece
+                    spoken = _clock()
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), max(0.0, spoken + self._beat_s - _clock()))
+            if _clock() >= spoken + self._beat_s or well != self.following:
+                well = self.following
+                yield frame("beat", self._beat(cursor), cursor)
+                spoken = _clock()
+        why = "the server stops" if self._closing else "the store was replaced; load anew"
+        yield frame("gone", {"why": why})
+
+    async def _begun(self) -> int:
+        """Where the journal ends; the first who listens sets the follower going there."""
+        end = await to_thread.run_sync(lambda: self._desk.cursor)
+        if not self._wanted.is_set():
+            self._kept.clear()
+            self._floor = self._head = end
+            self._version = self._failing_since = None
+            self._wanted.set()
+        return end
+
+    async def _next(self, cursor: int, run_id: str) -> tuple[Sequence[bytes], int]:
+        if cursor >= self._floor:
+            # Bounded, so that a page that comes back does not get everything in one piece.
+            found = [ready for ready in self._kept if ready.seq > cursor][:PAGE]
+            end = found[-1].seq if found else self._head
+            return [r.frame for r in found if run_id in ("", r.run_id)], end
+        return await to_thread.run_sync(partial(self._missed, cursor, run_id, self._head))
+
+    def _missed(self, cursor: int, run_id: str, head: int) -> tuple[list[bytes], int]:
+        """From the journal itself, up to where the follower is."""
+        database = self._desk.app.store.database
+        found = journal_pages.onward(database, run_id=run_id, after=cursor, limit=PAGE)
+        found = [entry for entry in found if entry.seq <= head]
+        end = found[-1].seq if len(found) == PAGE else head
+        return [self._ready(entry).frame for entry in found], end
+
+    def _beat(self, cursor: int) -> dict[str, Any]:
+        now = self._desk.now.isoformat()
+        return {"cursor": cursor, "now": now, "following": self.following}
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _bare(entry: Entry) -> dict[str, Any]:
+    """Without what could not be told of it."""
+    told = entry_document(entry)
+    return {**told, "data": {}, "words": "", "name": None, "cut": True}
+
+
+def frame(event: str, data: Any, seq: int | None = None) -> bytes:
+    text = sound(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    number = f"id: {seq}\n" if seq is not None else ""
+    return f"{number}event: {event}\ndata: {text}\n\n".encode()

@@ -1,0 +1,100 @@
+"""Where the server listens, and which names it answers to.  Costs nothing to import."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from yaoki.adapters.system.machine import node
+from yaoki.errors import NotNow
+
+PORT = 7878
+HOST = "127.0.0.1"
+ANY = frozenset({"0.0.0.0", "::"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`names` are the hosts it answers to besides those of this machine alone; `any_address`: a
+    bare address is one of them, because nobody can make it point elsewhere.
+    """
+
+    port: int
+    names: frozenset[str] = frozenset()
+    any_address: bool = False
+
+    def answers_to(self, host: str) -> bool:
+        name = host_name(host)
+        if name in LOOPBACK or name in self.names:
+            return True
+        return self.any_address and is_address(name)
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port; ports may differ behind a tunnel."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def loopback(host: str) -> bool:
+    """Reached from this machine alone."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A socket that listens already, and the place it makes."""
+
+    socket: socket.socket
+    host: str
+    place: Place
+
+    @property
+    def address(self) -> str:
+        """What a person opens in a browser."""
+        return address(node() if self.host in ANY else self.host, self.place.port)
+
+
+def address(name: str, port: int) -> str:
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Bound:
+    """`any_port`: when that one is taken, whichever is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named, or the loop does not see that it is TCP: then the second part of each answer waits for
+    # the browser to acknowledge the first, forty milliseconds each time.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _bind(made, host, port, any_port=any_port)
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise NotNow(
+            f"cannot listen on {host} port {port}: {error.strerror or error}",
+            hint="name another one: yaoki ui --port 0",
+        ) from error
+    name = node() if host in ANY else host
+    place = Place(made.getsockname()[1], frozenset({name.lower()}), any_address=host in ANY)
+    return Bound(made, host, place)
+
+
+def _bind(made: socket.socket, host: str, port: int, *, any_port: bool) -> None:
+    try:
+        made.bind((host, port))
+    except OSError:
+        if not any_port:
+            raise
+        made.bind((host, 0))

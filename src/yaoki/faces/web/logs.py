@@ -1,0 +1,36 @@
+"""Pieces of a log: bounded, on the borders of lines, so that no secret is cut in two."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from yaoki.adapters.system.files import plain_file
+from yaoki.core.display import plain
+from yaoki.core.redact import MARK
+
+# The end of a private key whose beginning is not in this piece.
+KEY_TAIL = re.compile(
+    r"\A(?:(?!-----BEGIN ).)*-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,6}-----", re.S
+)
+
+
+def piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
+    """Text, where it begins and ends, and the size of the file; a negative `start` is the tail."""
+    with plain_file(file) as stream:
+        if stream is None:  # somebody put a link, a pipe or nothing in its place
+            return "", 0, 0, 0
+        size = stream.seek(0, os.SEEK_END)
+        begin = max(0, size - most) if start < 0 else min(start, size)
+        stream.seek(begin)
+        raw = stream.read(min(most, size - begin))
+    if start < 0 and begin:
+        cut = raw.find(b"\n") + 1
+        raw, begin = raw[cut:], begin + cut
+    until = begin + len(raw)
+    if until < size and b"\n" in raw:
+        raw = raw[: raw.rfind(b"\n") + 1]
+        until = begin + len(raw)
+    text = plain(raw.decode("utf-8", "replace"))
+    return (KEY_TAIL.sub(MARK, text, count=1) if begin else text), begin, until, size

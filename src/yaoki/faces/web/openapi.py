@@ -1,0 +1,84 @@
+"""The OpenAPI 3.1 document, made from the table of routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from yaoki import __version__
+from yaoki.faces.web.parameters import Param
+from yaoki.faces.web.routes import BASE, Route
+from yaoki.faces.web.schemas import SCHEMAS, named
+
+PART = re.compile(r"{(\w+)}")
+PARTS = {
+    "run": ({"type": "string"}, "A run's id or its beginning."),
+    "task": ({"type": "string"}, "A task's id."),
+    "attempt": ({"type": "integer"}, "The number of an attempt."),
+    "seq": ({"type": "integer"}, "The number of a journal entry."),
+}
+Document = dict[str, Any]
+
+
+def openapi(routes: Iterable[Route]) -> Document:
+    paths: dict[str, Document] = {}
+    for route in routes:
+        paths.setdefault(BASE + route.path, {})[route.method.lower()] = _operation(route)
+    schemes = {
+        "cookie": {"type": "apiKey", "in": "cookie", "name": "yaoki-PORT"},
+        "token": {"type": "http", "scheme": "bearer"},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "yaoki", "version": __version__, "license": {"name": "Apache-2.0"}},
+        "security": [{"cookie": []}, {"token": []}],
+        "paths": paths,
+        "components": {"schemas": dict(SCHEMAS), "securitySchemes": schemes},
+    }
+
+
+def _operation(route: Route) -> Document:
+    made: Document = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "parameters": [*map(_part, PART.findall(route.path)), *map(_parameter, route.query)],
+        "responses": {**_answer(route), "default": _content("An error.", "Error")},
+    }
+    if route.body is not None:
+        made["requestBody"] = _body(route.body)
+    return made
+
+
+def _answer(route: Route) -> Document:
+    if not route.media:
+        return {"204": {"description": route.summary}}
+    if route.answer:
+        return {"200": _content(route.summary, route.answer)}
+    content = {media: {"schema": {"type": "string"}} for media in route.media}
+    return {"200": {"description": route.summary, "content": content}}
+
+
+def _content(words: str, schema: str) -> Document:
+    return {"description": words, "content": {"application/json": {"schema": named(schema)}}}
+
+
+def _part(name: str) -> Document:
+    schema, words = PARTS[name]
+    return {"name": name, "in": "path", "required": True, "description": words, "schema": schema}
+
+
+def _parameter(param: Param) -> Document:
+    words = param.help + (" Several with commas." if param.many else "")
+    return {"name": param.name, "in": "query", "description": words, "schema": param.schema}
+
+
+def _body(fields: Iterable[Param]) -> Document:
+    fields = list(fields)
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {field.name: {**field.schema, "description": field.help} for field in fields},
+        "required": [field.name for field in fields if field.default is None],
+    }
+    return {"required": True, "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,186 @@
+"""Answers about everything around runs: who needs you, workers, limits, prompts, settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from yaoki import __version__
+from yaoki.adapters.system.files import disk_free, memory_free
+from yaoki.app.run_view import weights
+from yaoki.core.machine.codec import to_data
+from yaoki.core.model import Run, RunId
+from yaoki.faces.web.journal import entry_shown
+from yaoki.faces.web.parameters import Asked
+from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.runs import names_of, task_documents
+from yaoki.faces.web.tasks import waivable
+from yaoki.ports import Account
+from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
+from yaoki.views.cures import cure_document
+
+SHOWN_MAX = 200
+Document = dict[str, Any]
+
+
+def session(desk: Desk, asked: Asked) -> Document:
+    app = desk.bare
+    return {
+        "schema": SCHEMA,
+        "may": asked.may,
+        "version": __version__,
+        "repository": app.repository.top.name,
+        "folder": str(app.repository.top),
+        # What nobody set is left to the browser, which knows what its person reads.
+        "language": "" if app.loaded.origin["language"] == "default" else app.settings.language,
+        "now": desk.now.isoformat(),
+        "cursor": desk.cursor,
+        "has_store": desk.has_store,
+        "newest": desk.newest,
+    }
+
+
+# ------------------------------------------------------------------ needs you
+
+
+def needs_you(desk: Desk, _: Asked) -> Document:
+    """Only runs with something escalated are looked at whole."""
+    cursor = desk.cursor
+    runs = desk.app.store.runs() if desk.has_store else []
+    views = [desk.view(run.id) for run in runs if _escalated(desk, run)]
+    asking = [(view, task) for view in views for task in view.asking]
+    paused = [run for run in runs if run.paused and not run.cancel_wanted]
+    listed = [_question(desk, view, task) for view, task in asking[:SHOWN_MAX]]
+    return {
+        "schema": SCHEMA,
+        "cursor": cursor,
+        "total": len(asking) + len(paused),
+        "asking": sorted(listed, key=lambda one: one["since"] or ""),
+        "paused": [_paused(run) for run in paused[:SHOWN_MAX]],
+    }
+
+
+def _escalated(desk: Desk, run: Run) -> bool:
+    tally = Counter[str]()
+    for (state, _), n in desk.app.store.tally(run.id).items():
+        tally[state.value] += n
+    return bool(tally["ESCALATED"])
+
+
+def _question(desk: Desk, view: RunView, shown: TaskView) -> Document:
+    task = desk.app.store.task(shown.row.id)
+    told = desk.app.store.journal(task_id=task.id, limit=5000)
+    since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
+    words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
+    below = desk.made(view.run.id, f"below {task.id}", lambda _, shape: shape.below(task.id))
+    return {
+        "run": view.run.id,
+        "goal": view.run.goal,
+        "task": task_documents(view, [shown], desk.now, names_of(desk, view))[0],
+        "since": since[-1].isoformat() if since else None,
+        "message": words[-1] if words else None,
+        "failure": failure_words(to_data(task.failure)) if task.failure else None,
+        "check": (task.failure.check or None) if task.failure else None,
+        "waivable": waivable(task),
+        "worktree": task.work.worktree or None,
+        "required": shown.row.required,
+        "blocks": below,
+    }
+
+
+def _paused(run: Run) -> Document:
+    return {
+        "run": run.id,
+        "goal": run.goal,
+        "paused": run.paused,
+        "choices": ["go", "abort"],
+        "next": f"yaoki answer {run.id} go",
+    }
+
+
+# ------------------------------------------------------------------ workers and limits
+
+
+def workers(desk: Desk, _: Asked) -> Document:
+    live = desk.app.workers() if desk.has_store else []
+    return {**workers_document(live), "cursor": desk.cursor, "now": desk.now.isoformat()}
+
+
+def limits(desk: Desk, _: Asked) -> Document:
+    settings = desk.bare.settings
+    accounts = desk.app.store.accounts() if desk.has_store else []
+    room = {
+        "disk_free_bytes": disk_free(desk.bare.repository.top),
+        "memory_free_bytes": memory_free(),
+    }
+    return {
+        "schema": SCHEMA,
+        "cursor": desk.cursor,
+        "now": desk.now.isoformat(),
+        "accounts": [_account(account) for account in accounts],
+        "budgets": list(_budgets(desk)) if desk.has_store else [],
+        "limits": asdict(settings.limits),
+        "room": room,
+    }
+
+
+def _account(held: Account) -> Document:
+    until = held.until.isoformat()
+    return {"name": held.name, "until": until, "why": held.why, "probe": held.probe or None}
+
+
+def _budgets(desk: Desk) -> Iterable[Document]:
+    app = desk.app
+    for run_id, _, _ in app.store.open_runs()[:SHOWN_MAX]:
+        run = app.store.run(RunId(run_id))
+        for held in weights(app, run):
+            yield {
+                "whose": held.whose,
+                "run": run.id,
+                "name": held.name,
+                "used": held.used,
+                "limit": held.limit,
+                "share": held.share,
+                "granted": 1 + run.grants,
+            }
+
+
+# ------------------------------------------------------------------ what the journal teaches
+
+
+def prompts(desk: Desk, _: Asked) -> Document:
+    if not desk.has_store:
+        return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
+    fold, complete, cursor = desk.cures.look(desk.cursor)
+    listed = [cure_document(cure) for cure in fold.listed]
+    return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
+
+
+def reliability(desk: Desk, _: Asked) -> Document:
+    if desk.has_store:
+        fold, complete, cursor = desk.reliability.look(desk.cursor)
+    else:
+        from yaoki.faces.web.charts import Reliability
+
+        fold, complete, cursor = Reliability(), True, 0
+    return {
+        "schema": SCHEMA,
+        "cursor": cursor,
+        "complete": complete,
+        "since": fold.since.isoformat() if fold.since else None,
+        "counts": fold.numbers,
+        "refused": dict(fold.refused),
+        "reconciled": dict(fold.reconciled),
+        "recent": [entry_shown(desk, entry) for entry in reversed(fold.recent)],
+    }
+
+
+def config(desk: Desk, _: Asked) -> Document:
+    loaded = desk.bare.loaded
+    values = {
+        key: {"value": to_data(held), "origin": loaded.origin[key]}
+        for key, held in loaded.values.items()
+    }
+    return {"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values}

@@ -1,0 +1,97 @@
+"""The page beside a background worker: it costs a socket until somebody looks.
+
+Then a process of its own serves it, so that nothing that goes wrong there, and nobody who uses up
+its descriptors or its memory, stops the worker: without a page the work goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.processes.helper_process import HelperProcess
+from yaoki.adapters.system.files import write_atomically
+from yaoki.errors import YaokiError
+from yaoki.faces.web.access_keys import key_file, passes_of
+from yaoki.faces.web.listen_address import Bound, bind
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+FACTS = "page.json"
+LOOK_S = 1.0
+STARTS_MAX = 100
+
+
+class PageBeside:
+    """Listens at once, and starts the server when the first browser comes."""
+
+    def __init__(self, app: App, warn: Callable[[str], None], *, store: str = "") -> None:
+        self._app, self._warn, self._store = app, warn, store
+        self._stopping = False
+        self._server: HelperProcess | None = None
+
+    def start(self) -> None:
+        try:
+            bound = bind(any_port=True)
+            passes_of(self._app)  # its key, made before anybody else may need it
+            facts = {"pid": os.getpid(), "address": bound.address}
+            write_atomically(self._app.daemon.folder / FACTS, json.dumps(facts).encode())
+        except YaokiError as error:
+            self._warn(f"the page is not served: {error.sentence}")
+            return
+        thread = threading.Thread(target=self._serve, args=(bound,), name="page", daemon=True)
+        thread.start()
+
+    def _serve(self, bound: Bound) -> None:
+        try:
+            for _ in range(STARTS_MAX):
+                while not self._stopping and not select.select([bound.socket], [], [], LOOK_S)[0]:
+                    pass
+                if self._stopping:
+                    return
+                self._server = self._started(bound)
+                code = self._server.wait()
+                if not self._stopping:
+                    self._warn(f"the page's server ended with code {code}; it starts again")
+            self._warn(f"the page is no longer served: it ended {STARTS_MAX} times")
+        except Exception as error:  # noqa: BLE001 - the worker goes on whatever happens here
+            self._warn(f"the page is no longer served: {error!r}")
+        finally:
+            bound.socket.close()
+
+    def _started(self, bound: Bound) -> HelperProcess:
+        number = bound.socket.fileno()
+        told = {
+            "socket": number,
+            "host": bound.host,
+            "port": bound.place.port,
+            "key": str(key_file(self._app)),
+            "where": str(self._app.repository.top),
+            # By this way alone: an address may hold a password.
+            "store": self._store,
+        }
+        argv = (sys.executable, "-P", "-m", "yaoki.faces.web.process")
+        return HelperProcess(argv, json.dumps(told).encode(), (number,))
+
+    def stop(self) -> None:
+        self._stopping = True
+        if self._server is not None:
+            self._server.stop()
+
+
+def served_beside(app: App) -> str:
+    """The address of the page that the background worker serves; empty when it does not."""
+    running = app.daemon.running()
+    if running is None or not running.pid:
+        return ""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        facts = json.loads((app.daemon.folder / FACTS).read_bytes())
+        return str(facts["address"]) if facts["pid"] == running.pid else ""
+    return ""

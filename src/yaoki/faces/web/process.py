@@ -1,0 +1,38 @@
+"""The page in a process of its own: `python -m yaoki.faces.web.process`, started by a worker.
+
+What it is told comes as one line of JSON on standard input; when that closes, its worker is gone
+and so is the page.  The socket listens already and is handed over by its number.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from yaoki.faces.web.access_keys import open_passes
+from yaoki.faces.web.listen_address import Bound, Place
+from yaoki.faces.web.server import PageServer
+
+
+def main() -> int:
+    told: dict[str, Any] = json.loads(sys.stdin.readline())
+    heard = socket.socket(fileno=told["socket"])
+    bound = Bound(heard, told["host"], Place(told["port"]))
+    passes = open_passes(Path(told["key"]))
+    server = PageServer(Path(told["where"]), bound, passes, store=told["store"])
+    threading.Thread(target=_stop_with_worker, args=(server,), daemon=True).start()
+    server.run()
+    return 0
+
+
+def _stop_with_worker(server: PageServer) -> None:
+    sys.stdin.read()
+    server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

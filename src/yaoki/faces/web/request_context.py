@@ -1,0 +1,287 @@
+"""Where requests are carried out: one repository, its store, and what was looked at just now."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from yaoki.adapters.store.tables import journal_pages
+from yaoki.app import App
+from yaoki.app.run_watch import Watch
+from yaoki.app.telemetry import Metrics
+from yaoki.core.model import Run, RunId, Task, TaskId
+from yaoki.core.redact import mask, secret_values
+from yaoki.core.run_status import Status
+from yaoki.errors import Unknown, YaokiError
+from yaoki.faces.web.charts import Burndown, Fold, Folds, Reliability
+from yaoki.faces.web.stoppages import Stops
+from yaoki.ports import Entry
+from yaoki.views import RunView, masked
+from yaoki.views.dependency_graph import Shape
+
+# Runs that are watched at once, and how many tasks they may have together: a matter of memory.
+WATCHED_MAX = 8
+WATCHED_TASKS_MAX = 60_000
+FOLDS_KEPT = 32
+NAMES_KEPT = 50_000
+# Who holds a task may die without a commit, and a wait may end without one.
+VIEW_HOLDS = timedelta(seconds=2)
+Kept = TypeVar("Kept")
+Folded = TypeVar("Folded", bound=Fold)
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A run that somebody looks at; what was made of its last view is kept beside it."""
+
+    watch: Watch
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    version: int | None = None
+    until: datetime | None = None
+    view: RunView | None = None
+    # When somebody was last seen at it: a worker that is killed leaves no word behind.
+    carried_at: datetime | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+
+class Desk:
+    """Asked from many threads at once.  Nothing here is true for longer than the store says."""
+
+    def __init__(self, where: Path, *, store: str = "") -> None:
+        self._where, self._store = where, store
+        self._app = App(where, store=store)
+        self._has_store = False
+        self._watched: OrderedDict[str, _Watched] = OrderedDict()
+        self._burndowns: OrderedDict[str, Folds[Burndown]] = OrderedDict()
+        self._stops: OrderedDict[str, Folds[Stops]] = OrderedDict()
+        self._names: OrderedDict[str, str] = OrderedDict()
+        self._accounts: OrderedDict[str, str] = OrderedDict()
+        self._turn = threading.Lock()
+
+    # -------------------------------------------------------------- the store
+
+    @property
+    def has_store(self) -> bool:
+        """Before the first run there is none; one that was there once is looked for by using it."""
+        if not self._has_store:
+            self._has_store = self._app.has_store
+        return self._has_store
+
+    @property
+    def app(self) -> App:
+        if not self.has_store:
+            raise Unknown("there is no run here yet", hint="yaoki run PLAN")
+        return self._app
+
+    @property
+    def bare(self) -> App:
+        """For what needs no store."""
+        return self._app
+
+    def reopen(self) -> None:
+        """The store was replaced: what we hold open is not what people see."""
+        old = self._app
+        with self._turn:
+            self._app, self._has_store = App(self._where, store=self._store), False
+            self._watched.clear()
+            self._burndowns.clear()
+            self._stops.clear()
+            self._names.clear()
+            self._accounts.clear()
+            self.__dict__.pop("limits", None)
+            self.__dict__.pop("reliability", None)
+            self.__dict__.pop("cures", None)
+            self.__dict__.pop("_metrics", None)
+        old.close()
+
+    def warm(self) -> None:
+        """Open the store and look at the newest run before anybody asks; a fault is told then."""
+        with suppress(YaokiError):
+            if self.newest:
+                self.view(self.newest)
+
+    def close(self) -> None:
+        self._app.close()
+
+    # -------------------------------------------------------------- looking
+
+    @property
+    def now(self) -> datetime:
+        return self._app.clock.now()
+
+    @property
+    def cursor(self) -> int:
+        return self._app.store.cursor() if self.has_store else 0
+
+    @property
+    def newest(self) -> str | None:
+        """The run that began last: a page that has just come most often wants to see that."""
+        runs = self._app.store.runs() if self.has_store else []
+        return runs[-1].id if runs else None
+
+    def run(self, named: str) -> Run:
+        """By its whole id at once; the beginning of one, or what was archived, is looked for."""
+        try:
+            return self.app.store.run(named)
+        except Unknown:
+            return self.app.naming.run(named)
+
+    def task(self, named: str) -> Task:
+        try:
+            return self.app.store.task(named)
+        except Unknown:
+            return self.app.store.task(self.app.naming.task(named))
+
+    def view(self, run: str) -> RunView:
+        """The run as it stands; looked at once however many ask, until somebody commits."""
+        held = self._watch(self.run(run).id)
+        with held.turn:
+            return self._looked(held)
+
+    def made(self, run: str, what: str, make: Callable[[RunView, Shape], Kept]) -> Kept:
+        """Something made of the whole run, once for each view of it."""
+        held = self._watch(self.run(run).id)
+        with held.turn:
+            view = self._looked(held)
+            if what not in held.made:
+                held.made[what] = make(view, held.watch.shape)
+            found: Kept = held.made[what]
+            return found
+
+    def _watch(self, run_id: RunId) -> _Watched:
+        with self._turn:
+            held = self._watched.get(run_id)
+            if held is None:
+                # Within the turn: a store that is replaced meanwhile leaves nobody behind.
+                held = self._watched[run_id] = _Watched(Watch(self._app, run_id))
+            self._watched.move_to_end(run_id)
+            while len(self._watched) > 1 and self._too_many():
+                self._watched.popitem(last=False)
+            return held
+
+    def _too_many(self) -> bool:
+        tasks = sum(len(held.watch) for held in self._watched.values())
+        return len(self._watched) > WATCHED_MAX or tasks > WATCHED_TASKS_MAX
+
+    def _looked(self, held: _Watched) -> RunView:
+        version, began = self.app.store.version(), self.now
+        if held.view and held.until and held.version == version and began < held.until:
+            return held.view
+        view = held.watch.look()
+        # What took long to look at is held for longer.
+        held.until = self.now + max(VIEW_HOLDS, 4 * (self.now - began))
+        held.version, held.view, held.made = version, view, {}
+        if view.carried and view.status is Status.ACTIVE:
+            held.carried_at = began
+        return view
+
+    def carried_at(self, run_id: RunId) -> datetime | None:
+        return self._watch(run_id).carried_at
+
+    def name(self, task_id: str) -> str:
+        """A task's name never changes; one that has left the store has none any more."""
+        if not task_id:
+            return ""
+        known = self._names.get(task_id)
+        if known is None:
+            try:
+                known = self.app.store.task(task_id).spec.name
+            except Unknown:
+                known = ""
+            self._keep(self._names, task_id, known, NAMES_KEPT)
+        return known
+
+    # -------------------------------------------------------------- folds
+
+    def burndown(self, run_id: str) -> Folds[Burndown]:
+        return self._of_run(self._burndowns, run_id, Burndown)
+
+    def stops(self, run_id: str) -> Folds[Stops]:
+        return self._of_run(self._stops, run_id, Stops)
+
+    @cached_property
+    def limits(self) -> Folds[Stops]:
+        """Of all runs: a task waits for its account, whichever run it was that hit the limit."""
+        return Folds(Stops(self._account), self._onward(""))
+
+    def _account(self, entry: Entry, agent: str) -> str:
+        """Whose an agent is, as the plan of its run says; its own when the task left the store."""
+        key = f"{entry.run_id} {agent}"
+        known = self._accounts.get(key)
+        if known is None:
+            try:
+                agents = self.app.store.task(TaskId(entry.task_id)).spec.agents
+            except Unknown:
+                agents = ()
+            known = next((one.account for one in agents if one.name == agent), "") or agent
+            self._keep(self._accounts, key, known, NAMES_KEPT)
+        return known
+
+    def _of_run(
+        self, kept: OrderedDict[str, Folds[Folded]], run_id: str, begin: Callable[[], Folded]
+    ) -> Folds[Folded]:
+        with self._turn:
+            found = kept.get(run_id)
+        if found is None:
+            found = Folds(begin(), self._onward(run_id))
+            self._keep(kept, run_id, found, FOLDS_KEPT)
+        return found
+
+    @cached_property
+    def reliability(self) -> Folds[Reliability]:
+        return Folds(Reliability(), self._onward(""))
+
+    @cached_property
+    def cures(self) -> Folds[Any]:
+        from yaoki.views.cures import Cures
+
+        return Folds(Cures(), self._onward(""))
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return Metrics(self._app)
+
+    def metrics_text(self) -> str:
+        return self._metrics.text()
+
+    def _onward(self, run_id: str) -> Callable[..., Any]:
+        def read(events: tuple[str, ...], after: int, before: int, limit: int) -> Any:
+            return journal_pages.onward(
+                self.app.store.database,
+                run_id=run_id,
+                events=events,
+                after=after,
+                before=before,
+                limit=limit,
+            )
+
+        return read
+
+    def _keep(self, where: OrderedDict[str, Kept], key: str, value: Kept, most: int) -> None:
+        with self._turn:
+            where[key] = value
+            where.move_to_end(key)
+            while len(where) > most:
+                where.popitem(last=False)
+
+    # -------------------------------------------------------------- secrets
+
+    @cached_property
+    def _secrets(self) -> tuple[str, ...]:
+        return secret_values(os.environ)
+
+    @cached_property
+    def clean(self) -> Callable[[str], str]:
+        """Short texts that come again and again, such as names, are looked at once."""
+        return lru_cache(maxsize=NAMES_KEPT)(lambda text: mask(text, self._secrets))
+
+    def masked(self, value: Any) -> Any:
+        return masked(value, self._secrets)

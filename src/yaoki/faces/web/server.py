@@ -1,0 +1,76 @@
+"""The server: run in a thread of its own on a socket that listens, and stopped within a bound."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import uvicorn
+
+from yaoki.faces.web.access_keys import Passes
+from yaoki.faces.web.application import Site
+from yaoki.faces.web.listen_address import Bound
+from yaoki.faces.web.protocol import BoundedProtocol
+from yaoki.faces.web.request_context import Desk
+
+STOPPED_WITHIN = timedelta(seconds=10)
+
+
+class PageServer:
+    """Serves until it is told to stop.  Whatever happens here, who started it goes on."""
+
+    def __init__(self, where: Path, bound: Bound, passes: Passes, *, store: str = "") -> None:
+        self._bound = bound
+        self._desk = Desk(where, store=store)
+        self._site = Site(self._desk, bound.place, passes)
+        config = uvicorn.Config(
+            self._site.app,
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            ws="none",
+            http=BoundedProtocol,
+            loop="asyncio",
+            timeout_graceful_shutdown=5,
+            h11_max_incomplete_event_size=32 * 1024,
+        )
+        self._server = _Server(config, self._site)
+        self._thread = threading.Thread(target=self.run, name="page", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def run(self) -> None:
+        """In the caller's thread, until `stop`."""
+        try:
+            self._server.run(sockets=[self._bound.socket])
+        finally:
+            self._desk.close()
+
+    @property
+    def serving(self) -> bool:
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Streams are ended with a word, requests at work get a few seconds."""
+        self._server.should_exit = True
+        if self._thread.ident is not None:
+            self._thread.join(STOPPED_WITHIN.total_seconds())
+
+
+class _Server(uvicorn.Server):
+    """An open stream would keep the server from stopping, so streams are ended first."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._site.hub.close()
+        await super().shutdown(sockets)

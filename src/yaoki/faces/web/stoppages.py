@@ -1,0 +1,151 @@
+"""When nothing of a run could begin though workers were there: its pauses, its accounts' limits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar
+
+from yaoki.adapters.store.tables.accounts import UNASKED, UNTOLD
+from yaoki.ports import Entry
+
+
+@dataclass(slots=True)
+class Stop:
+    """From one instant to another; without an end it is still so."""
+
+    start: datetime
+    until: datetime | None = None
+    words: str = ""
+
+
+def as_named(_: Entry, agent: str) -> str:
+    """An agent's limit stands under its own name until somebody knows whose account it used."""
+    return agent
+
+
+@dataclass(slots=True)
+class Stops:
+    """Folded from the journal of one run, or of all: then `account` says whose agent it was.
+
+    Once a limit is over one task tries for all others of its account, the probe: until it is
+    answered they wait for the account as before.
+    """
+
+    EVENTS: ClassVar[tuple[str, ...]] = (
+        "RUN_PAUSED",
+        "RUN_RESUMED",
+        "TASK_CLAIMED",
+        "ATTEMPT_STARTED",
+        "AGENT_FINISHED",
+        "RETRY_DECISION",
+        "ESCALATE_DECISION",
+        "LEASE_EXPIRED",
+        "LEASE_RELEASED",
+        "TASK_LANDED",
+        "TASK_CANCELLED",
+    )
+    account: Callable[[Entry, str], str] = as_named
+    pauses: list[Stop] = field(default_factory=list)
+    limits: dict[str, list[Stop]] = field(default_factory=lambda: defaultdict(list))
+    # Which names are limited until when, and who probes them.
+    _until: dict[str, datetime] = field(default_factory=dict)
+    _probes: dict[str, tuple[str, Stop]] = field(default_factory=dict)
+    _claimed: dict[str, datetime] = field(default_factory=dict)
+    _agents: dict[str, str] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        ACTS[entry.event](self, entry)
+
+    def limited(self, account: str, accounts: Mapping[str, str]) -> list[Stop]:
+        """Of one account; `accounts` says to which one an agent's name belongs."""
+        mine = [name for name in list(self.limits) if accounts.get(name, name) == account]
+        return [stop for name in mine for stop in self.limits[name]] if account else []
+
+    # -------------------------------------------------------------- steps
+
+    def paused(self, entry: Entry) -> None:
+        self.pauses.append(Stop(entry.at, None, str(entry.data.get("why", ""))))
+
+    def resumed(self, entry: Entry) -> None:
+        if self.pauses and self.pauses[-1].until is None:
+            self.pauses[-1].until = entry.at
+
+    def claimed(self, entry: Entry) -> None:
+        self._claimed[entry.task_id] = entry.at
+
+    def started(self, entry: Entry) -> None:
+        self._agents[entry.task_id] = str(entry.data.get("agent", ""))
+        claimed = self._claimed.pop(entry.task_id, entry.at)
+        name, until = self._limited(entry)
+        if until is not None and until <= entry.at and name not in self._probes:
+            stop = Stop(max(until, claimed), None, name)
+            self.limits[name].append(stop)
+            self._probes[name] = (entry.task_id, stop)
+
+    def finished(self, entry: Entry) -> None:
+        exit_: Mapping[str, Any] = entry.data.get("exit", {})
+        name, until = self._limited(entry)
+        if exit_.get("limit") not in UNASKED and until is not None and until <= entry.at:
+            del self._until[name]
+            self._answered(name, entry.at)
+
+    def decided(self, entry: Entry) -> None:
+        failure: Mapping[str, Any] = entry.data.get("failure") or {}
+        agent = self._agents.get(entry.task_id, "")
+        self.left(entry)
+        if failure.get("kind") != "RATE_LIMIT":
+            return
+        name = str(failure.get("account") or (agent and self.account(entry, agent)))
+        due = entry.data.get("due_at")
+        if name:
+            until = datetime.fromisoformat(due) if due else entry.at + UNTOLD
+            self._limit(name, entry.at, until)
+
+    def left(self, entry: Entry) -> None:
+        """Who no longer works probes nothing."""
+        for name, (task_id, _) in list(self._probes.items()):
+            if task_id == entry.task_id:
+                self._answered(name, entry.at)
+
+    def gone(self, entry: Entry) -> None:
+        """Of all runs there are many tasks: what is over is not kept."""
+        self.left(entry)
+        self._agents.pop(entry.task_id, None)
+        self._claimed.pop(entry.task_id, None)
+
+    def _limited(self, entry: Entry) -> tuple[str, datetime | None]:
+        """The account of the task's agent, and until when; looked for only while one is limited."""
+        agent = self._agents.get(entry.task_id, "") if self._until else ""
+        name = self.account(entry, agent) if agent else ""
+        return name, self._until.get(name)
+
+    def _limit(self, name: str, at: datetime, until: datetime) -> None:
+        """What was told last holds."""
+        last = self.limits[name][-1] if self.limits[name] else None
+        if last is not None and (last.until is None or last.until > at):
+            last.until = at
+        self._until[name] = until
+        self.limits[name].append(Stop(at, until, name))
+
+    def _answered(self, name: str, at: datetime) -> None:
+        _, stop = self._probes.pop(name, ("", None))
+        if stop is not None and stop.until is None:
+            stop.until = at
+
+
+ACTS: Mapping[str, Callable[[Stops, Entry], None]] = {
+    "RUN_PAUSED": Stops.paused,
+    "RUN_RESUMED": Stops.resumed,
+    "TASK_CLAIMED": Stops.claimed,
+    "ATTEMPT_STARTED": Stops.started,
+    "AGENT_FINISHED": Stops.finished,
+    "RETRY_DECISION": Stops.decided,
+    "ESCALATE_DECISION": Stops.decided,
+    "LEASE_EXPIRED": Stops.left,
+    "LEASE_RELEASED": Stops.left,
+    "TASK_LANDED": Stops.gone,
+    "TASK_CANCELLED": Stops.gone,
+}

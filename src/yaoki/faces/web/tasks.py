@@ -1,0 +1,269 @@
+"""Answers about one task: why it stands where it stands, and what each attempt left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from yaoki.app.run_view import (
+    FILES,
+    check_folders,
+    diff_ends,
+    explained,
+    journal_of,
+    log_file,
+    log_folder,
+)
+from yaoki.core.decide.escalation import waivable_names
+from yaoki.core.model import State, Task
+from yaoki.errors import NotNow, Unknown
+from yaoki.faces.web.logs import piece
+from yaoki.faces.web.parameters import Asked
+from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.runs import names_of, task_documents
+from yaoki.faces.web.timeline import life_of
+from yaoki.ports import Entry
+from yaoki.views import SCHEMA, RunView, explain, explanation_document
+
+IDS_MAX = 1000
+ITEMS_MAX = 200
+Document = dict[str, Any]
+
+
+def one(desk: Desk, asked: Asked) -> Document:
+    cursor, task = desk.cursor, desk.task(asked.task)
+    view = desk.view(task.run_id)
+    told = explanation_document(explained(desk.app, view, task.id))
+    mine = next(one for one in view.tasks if one.row.id == task.id)
+    spec = task.spec
+    return {
+        **told,
+        "cursor": cursor,
+        "task": task_documents(view, [mine], desk.now, names_of(desk, view))[0],
+        "goal": spec.goal,
+        "checks": [check.name for check in spec.checks],
+        "agents": [agent.name for agent in spec.agents],
+        "scope": list(spec.scope),
+        "lineage": _lineage(desk, view, task),
+        "worktree": _worktree(task),
+        "waivable": waivable(task),
+        "holder": task.lease.holder if task.lease else None,
+        "lease_until": task.lease.expires_at.isoformat() if task.lease else None,
+        "actions": actions(view, task),
+    }
+
+
+def _worktree(task: Task) -> str | None:
+    """Where somebody can go and look; what has landed leaves none behind."""
+    place = task.work.worktree
+    return place if place and Path(place).is_dir() else None
+
+
+def waivable(task: Task) -> list[str]:
+    """The plan's own checks first."""
+    own = [check.name for check in task.spec.checks]
+    return [*own, *sorted(waivable_names(task).difference(own))]
+
+
+def actions(view: RunView, task: Task) -> list[str]:
+    """What can be asked of it now; the store still has the last word."""
+    asks = task.state is State.ESCALATED and task.question is not None
+    retry = asks and any(choice.value == "retry" for choice in (task.question or _NONE).choices)
+    open_ = not task.state.final and not task.cancel_wanted
+    undo = task.state is State.DONE and bool(task.landed) and not view.run.cancel_wanted
+    can = {"answer": asks, "retry": retry, "cancel": open_, "undo": undo and _own(task)}
+    return [name for name, possible in can.items() if possible]
+
+
+class _NONE:
+    choices: tuple[Any, ...] = ()
+
+
+def _own(task: Task) -> bool:
+    return task.landed != task.work.onto and task.spec.kind.value not in {"plan", "group"}
+
+
+def _lineage(desk: Desk, view: RunView, task: Task) -> Document:
+    by = {one.row.id: one.needs for one in view.tasks}
+    entries = desk.app.store.journal(task_id=task.id, limit=IDS_MAX)
+    replaced = [e.data["by"] for e in entries if e.event == "TASK_REPLACED"]
+    earlier = task.lineage if task.lineage and task.lineage != task.id else ""
+    return {
+        "first": task.lineage or task.id,
+        "replaces": earlier or None,
+        "replaced_by": replaced[-1] if replaced else None,
+        "group": task.parent or None,
+        "needs": list(by.get(task.id, ())),
+        "needed_by": [one for one, needs in by.items() if task.id in needs][:IDS_MAX],
+        "inside": [one.row.id for one in view.tasks if one.row.parent == task.id][:IDS_MAX],
+    }
+
+
+# ------------------------------------------------------------------ attempts
+
+
+def attempt(desk: Desk, asked: Asked) -> Document:
+    cursor, task = desk.cursor, desk.task(asked.task)
+    entries = _of_attempt(desk, task, asked.attempt)
+    began = _last(entries, "ATTEMPT_STARTED")
+    finished = _last(entries, "AGENT_FINISHED")
+    data = began.data if began else {}
+    done = finished.data if finished else {}
+    return {
+        "schema": SCHEMA,
+        "cursor": cursor,
+        "task": task.id,
+        "attempt": asked.attempt,
+        "agent": data.get("agent") or None,
+        **_ends(desk, task, asked.attempt),
+        "fresh": data.get("fresh"),
+        "base": data.get("base") or None,
+        "head": done.get("head") or None,
+        "snapshot": data.get("snapshot") or None,
+        "prompt": _prompt(entries),
+        "exit": _exit(done["exit"]) if done else None,
+        "changed": done.get("changed"),
+        "findings": [_finding(e) for e in entries if e.event == "CHECK_FINISHED"],
+        "decision": _decision(desk, task, asked.attempt),
+        "logs": list(_logs(desk, task, asked.attempt)),
+    }
+
+
+def _of_attempt(desk: Desk, task: Task, number: int) -> list[Entry]:
+    found = [e for e in journal_of(desk.app, task.id) if e.attempt == number]
+    if not any(entry.event == "ATTEMPT_STARTED" for entry in found):
+        raise Unknown(
+            f"{task.id} has no attempt {number}", hint=f"it had {task.attempt}: yaoki why {task.id}"
+        )
+    return found
+
+
+def _last(entries: Sequence[Entry], event: str) -> Entry | None:
+    return next((entry for entry in reversed(entries) if entry.event == event), None)
+
+
+def _ends(desk: Desk, task: Task, number: int) -> Document:
+    life = life_of(journal_of(desk.app, task.id), desk.now)
+    held = next((one for one in reversed(life.attempts) if one.number == number), None)
+    return {
+        "from": held.start.isoformat() if held else None,
+        "until": held.until.isoformat() if held and held.until else None,
+        "ended": (held.ended or None) if held else None,
+    }
+
+
+def _prompt(entries: Sequence[Entry]) -> Document | None:
+    sent = _last(entries, "PROMPT_SENT")
+    if sent is None:
+        return None
+    words = {key: sent.data.get(key) or None for key in ("kind", "pattern", "path", "fault")}
+    steps, size = list(sent.data.get("steps", ())), sent.data.get("bytes", 0)
+    return {**words, "steps": steps, "bytes": size}
+
+
+def _exit(told: Mapping[str, Any]) -> Document:
+    numbers = ("code", "signal", "seconds", "cost", "tokens", "turns")
+    words = ("ended_by", "limit", "error", "said", "question", "session", "start_error")
+    return {
+        **{key: told.get(key) for key in numbers},
+        **{key: told.get(key) or None for key in words},
+    }
+
+
+def _finding(entry: Entry) -> Document:
+    data = entry.data
+    same = ("check", "outcome", "commit", "message", "exit_code", "seconds", "tests")
+    return {
+        "at": entry.at.isoformat(),
+        **{key: data.get(key) for key in same},
+        "required": data.get("required", True),
+        "pattern": data.get("pattern") or None,
+        "known_failures": len(data.get("known", ())),
+        "items": list(data.get("items", ()))[:ITEMS_MAX],
+        "log": bool(data.get("log")),
+    }
+
+
+def _decision(desk: Desk, task: Task, number: int) -> Document | None:
+    view = desk.view(task.run_id)
+    mine = next(one for one in view.tasks if one.row.id == task.id)
+    held = explain(mine, journal_of(desk.app, task.id), desk.now, {})
+    told = explanation_document(held)["decisions"]
+    return next((one for one in told if one["attempt"] == number), None)
+
+
+# ------------------------------------------------------------------ logs and diffs
+
+
+def _logs(desk: Desk, task: Task, number: int) -> Iterator[Document]:
+    home = log_folder(desk.app, task, number)
+    places = {"": home, **{f"check:{name}": at for name, at in check_folders(home, task).items()}}
+    for what, place in places.items():
+        for name, file in FILES.items():
+            size = _size(place / file)
+            if size is not None:
+                yield {"file": _called(what, name), "bytes": size}
+
+
+def _called(what: str, name: str) -> str:
+    if not what:
+        return name
+    return what if name == "out" else f"{what}:{name}"
+
+
+def _size(file: Path) -> int | None:
+    return file.stat().st_size if file.is_file() else None
+
+
+def log(desk: Desk, asked: Asked) -> Document:
+    task = desk.task(asked.task)
+    file = log_file(desk.app, task, asked.attempt, *_named(asked.query["file"]))
+    start = asked.query["from"]
+    text, begin, until, size = piece(file, start, asked.query["bytes"])
+    told = {"task": task.id, "attempt": asked.attempt, "file": asked.query["file"]}
+    ends = {"from": begin, "until": until, "bytes": size}
+    return {"schema": SCHEMA, **told, "text": text, **ends}
+
+
+def _named(text: str) -> tuple[str, str]:
+    """`out`, `check:NAME` or `check:NAME:err` as a file and a check."""
+    if not text.startswith("check:"):
+        if text in FILES:
+            return text, ""
+        raise Unknown(f"there is no log {text[:40]!r}", hint=f"one of: {', '.join(FILES)}")
+    name = text.removeprefix("check:")
+    for channel in ("err", "prompt"):
+        if name.endswith(f":{channel}"):
+            return channel, name.removesuffix(f":{channel}")
+    return "out", name
+
+
+def diff(desk: Desk, asked: Asked) -> Document:
+    """Of the task as a whole, as `yaoki diff` shows it."""
+    task = desk.task(asked.task)
+    ends = diff_ends(task)
+    return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.landed)
+
+
+def diff_of_attempt(desk: Desk, asked: Asked) -> Document:
+    task = desk.task(asked.task)
+    entries = _of_attempt(desk, task, asked.attempt)
+    began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
+    if began is None or finished is None or not finished.data.get("head"):
+        raise NotNow(
+            f"attempt {asked.attempt} of {task.id} has left nothing yet",
+            hint=f"yaoki why {task.id}",
+        )
+    ends = (began.data["base"], finished.data["head"])
+    return {**_diff(desk, asked, task, ends, landed=False), "attempt": asked.attempt}
+
+
+def _diff(desk: Desk, asked: Asked, task: Task, ends: tuple[str, str], *, landed: bool) -> Document:
+    old, new = ends
+    text = desk.app.workspace.diff(old, new, stat=asked.query["stat"])
+    raw = text.encode("utf-8", "replace")
+    most = asked.query["bytes"]
+    told = {"task": task.id, "attempt": None, "old": old, "new": new, "landed": landed}
+    cut = raw[:most].decode("utf-8", "ignore")
+    return {"schema": SCHEMA, **told, "diff": cut, "bytes": len(raw), "cut": len(raw) > most}

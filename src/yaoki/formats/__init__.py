@@ -1,0 +1,1 @@
+"""Texts that become values: plans, playbooks, registries, settings, prompts, source code."""

@@ -1,0 +1,128 @@
+"""Settings: `yaoki.toml`, or `[tool.yaoki]` in `pyproject.toml`, at the top of the repository.
+
+Read by hand and not by a model library, so that the quick commands stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from yaoki.core.counting import count
+from yaoki.core.settings.settings import Settings
+from yaoki.errors import SettingsInvalid
+from yaoki.formats.config.defects import Notes
+from yaoki.formats.config.reader import settings_of
+from yaoki.formats.config.show import flat
+from yaoki.formats.config.store import refuse_no_store
+
+__all__ = ["Loaded", "load_settings", "refuse_no_store"]
+
+BYTES_MAX = 1 << 20
+VARIABLE = "YAOKI_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, every value by its dotted key, and where each comes from.
+
+    An origin is the file's name, `default`, or `derived`: nobody wrote the value, and it
+    follows from others that somebody wrote.
+    """
+
+    settings: Settings
+    values: Mapping[str, Any]
+    origin: Mapping[str, str]
+    file: Path | None = None
+
+
+def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded:
+    """The settings of a repository; `SettingsInvalid` names everything that is wrong with them."""
+    file = _find(top, os.environ if environ is None else environ)
+    if file is None:
+        return _loaded(Settings(), frozenset(), None)
+    name = file.name if file.parent == top else str(file)
+    notes = Notes(name)
+    settings = settings_of(_table(file, name), notes)
+    if notes.lines:
+        raise _refused(name, *notes.lines)
+    return _loaded(replace(settings, source=name), frozenset(notes.given), file)
+
+
+def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loaded:
+    values, usual = flat(settings), flat(Settings())
+    origin = {
+        key: settings.source if key in given else "default" if value == usual[key] else "derived"
+        for key, value in values.items()
+    }
+    return Loaded(settings, values, origin, file)
+
+
+def _refused(name: str, *lines: str) -> SettingsInvalid:
+    hint = f"mend {name}; `yaoki config show --origin` lists every key once it can be read"
+    return SettingsInvalid(
+        f"{name}: {count(len(lines), 'defect')}, nothing was started", hint=hint, defects=lines
+    )
+
+
+def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
+    if named := environ.get(VARIABLE):
+        return Path(named)
+    # Of the repository that an agent works for its worker has told the file.
+    if environ.get("YAOKI_REPO") == str(top) and (told := environ.get("YAOKI_REPO_CONFIG")):
+        return Path(told)
+    own, shared = top / "yaoki.toml", top / "pyproject.toml"
+    if own.is_fifo() or own.is_socket():
+        raise _refused("yaoki.toml", "yaoki.toml: is no file")
+    if not own.exists():
+        return shared if _mentions(shared) else None
+    if _mentions(shared):
+        line = "yaoki.toml: pyproject.toml has [tool.yaoki] as well; keep one of them"
+        raise _refused("yaoki.toml", line)
+    return own
+
+
+def _mentions(shared: Path) -> bool:
+    """Does it hold settings of ours?  A file without our name is none of our business."""
+    if not shared.is_file() or b"yaoki" not in _bytes(shared, shared.name):
+        return False
+    return bool(_table(shared, shared.name))
+
+
+def _bytes(file: Path, name: str) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(BYTES_MAX + 1)
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        raise _refused(name, f"{name}: cannot be read: {reason}") from fault
+    if len(raw) > BYTES_MAX:
+        raise _refused(name, f"{name}: more than the limit of {BYTES_MAX} bytes")
+    return raw
+
+
+def _table(file: Path, name: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(_bytes(file, name).decode("utf-8-sig"))
+    except UnicodeDecodeError as fault:
+        raise _refused(name, f"{name}: byte {fault.start} is not UTF-8") from fault
+    except (ValueError, RecursionError) as fault:  # a number of 5000 digits is no TOML error
+        raise _refused(name, _syntax(name, str(fault))) from fault
+    if file.name != "pyproject.toml":
+        return table
+    for key in ("tool", "yaoki"):
+        table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise _refused(name, f"{name}: {key} must be a table")
+    return table
+
+
+def _syntax(name: str, said: str) -> str:
+    """tomllib names the place at the end of its sentence; editors want it in front."""
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.S)
+    return f"{name}:{found[2]}:{found[3]}: {found[1]}" if found else f"{name}: {said}"

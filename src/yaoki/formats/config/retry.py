@@ -1,0 +1,114 @@
+"""The retry section: common rules, and rules for one kind of failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yaoki.core.model import Backoff, Kind
+from yaoki.core.nearest import did_you_mean
+from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, key
+from yaoki.core.settings.override import backoff_defect, backoff_over, retries_defect
+from yaoki.core.settings.settings import BACKOFF_TYPES, RETRYABLE, Cause, Retry, retryable
+from yaoki.formats.config.defects import Notes
+
+ALSO = ("default_backoff", "retryable_failures", "cause_specific")
+RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffKeys:
+    """How a wait is written; the defaults only tell the types."""
+
+    type: str = key("exponential", "how the wait grows", words=BACKOFF_TYPES)
+    initial_delay_ms: float = key(0.0, "the first wait", high=MILLISECONDS_MAX)
+    max_delay_ms: float = key(0.0, "the longest wait", high=MILLISECONDS_MAX)
+    multiplier: float = key(2.0, "growth of an exponential wait", low=1, high=1_000)
+    jitter: float = key(0.0, "share of the wait left to chance", high=1)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseKeys:
+    """How the rule of one kind is written."""
+
+    max_retries: int = key(0, "retries of this kind", high=RETRIES_MAX)
+    modification_hint: str = key("", "words for the agent after a failure of this kind")
+
+
+def retry_of(raw: Any, notes: Notes) -> Retry:
+    retry = notes.section(Retry, raw, "retry", also=ALSO, renamed=RENAMED)
+    given = raw if isinstance(raw, dict) else {}
+    if "default_backoff" in given:
+        base = retry.default_backoff
+        waits = _backoff(given["default_backoff"], "retry.default_backoff", base, notes)
+        retry = replace(retry, default_backoff=waits)
+    if "retryable_failures" in given:
+        kinds = _kinds(given["retryable_failures"], "retry.retryable_failures", notes)
+        retry = replace(retry, retryable_failures=kinds)
+    if "cause_specific" in given:
+        causes = _causes(given["cause_specific"], retry, notes)
+        retry = replace(retry, cause_specific=causes)
+    return _within_total(retry, notes)
+
+
+def _within_total(retry: Retry, notes: Notes) -> Retry:
+    numbers = {"retry.default_max_retries": retry.default_max_retries}
+    for kind, cause in retry.cause_specific.items():
+        if kind is not Kind.LOST:
+            numbers[f"retry.cause_specific.{kind}.max_retries"] = cause.max_retries or 0
+    for dotted, most in numbers.items():
+        if dotted in notes.given and (reason := retries_defect(most, retry.max_total_attempts)):
+            notes.add(dotted, reason)
+    return retry
+
+
+def _backoff(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Backoff:
+    before = len(notes.lines)
+    read = notes.section(BackoffKeys, raw, dotted)
+    names = raw if isinstance(raw, dict) else ()
+    if len(notes.lines) > before:
+        return base
+    made = backoff_over(base, {name: getattr(read, name) for name in names})
+    if reason := backoff_defect(made):
+        notes.add(dotted, reason)
+    return made
+
+
+def _kinds(raw: Any, dotted: str, notes: Notes) -> tuple[Kind, ...]:
+    if raw == []:
+        notes.given.add(dotted)
+        return retryable(())
+    found = [_kind(word, dotted, notes) for word in notes.words(raw, dotted)]
+    return retryable(kind for kind in found if kind is not None)
+
+
+def _kind(word: str, dotted: str, notes: Notes) -> Kind | None:
+    if word in RETRYABLE:
+        return Kind(word)
+    if word in set(Kind):
+        notes.add(dotted, f"{word} is never retried")
+    else:
+        notes.add(dotted, f"unknown kind of failure {word!r}{did_you_mean(word, RETRYABLE)}")
+    return None
+
+
+def _causes(raw: Any, retry: Retry, notes: Notes) -> dict[Kind, Cause]:
+    made: dict[Kind, Cause] = {}
+    for word, given in notes.table(raw, "retry.cause_specific").items():
+        dotted = f"retry.cause_specific.{word}"
+        kind = _kind(word, dotted, notes)
+        if kind is not None:
+            made[kind] = _cause(given, dotted, retry.rule(kind).backoff, notes)
+            if kind not in retry.retryable_failures:
+                notes.add(dotted, f"nothing uses it: {kind} is not among retryable_failures")
+    return made
+
+
+def _cause(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Cause:
+    read = notes.section(CauseKeys, raw, dotted, also=("backoff",))
+    given = raw if isinstance(raw, dict) else {}
+    waits = None
+    if "backoff" in given:
+        waits = _backoff(given["backoff"], f"{dotted}.backoff", base, notes)
+    most = read.max_retries if "max_retries" in given else None
+    return Cause(most, waits, read.modification_hint)

@@ -1,0 +1,66 @@
+"""A settings file looked at again: what cannot run any more than before stays as it is.
+
+Only paragraphs that `init` wrote in comments are touched, and only for checks that can run now;
+what is new is added at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from yaoki.formats.discovery.settings_text import (
+    NO_AGENT,
+    Here,
+    Tried,
+    agent_text,
+    default_text,
+    table_text,
+)
+
+_ASIDE = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
+
+
+def set_aside(text: str) -> list[str]:
+    """The names of checks that stand in comments."""
+    parts = (part for part in text.split("\n\n") if _only_comments(part))
+    return [found[2] for part in parts for found in _ASIDE.finditer(part)]
+
+
+def _only_comments(part: str) -> bool:
+    """As `init` writes what it sets aside; what somebody else commented out is theirs."""
+    said = "\n# cannot run here: " in part or "\n# set aside: " in part
+    return said and all(line.startswith("#") for line in part.strip().splitlines())
+
+
+def renewed(text: str, tried: Sequence[Tried], known: Collection[str]) -> tuple[str, list[str]]:
+    """The text with what can run now, and the names of those; `known` stand in it already."""
+    names = []
+    for one in tried:
+        if one.found.name in known or not one.state.usable:
+            continue
+        names.append(one.found.name)
+        text = _with(text, one)
+    return text, names
+
+
+def with_agents(text: str, agents: Sequence[Here]) -> tuple[str, list[str]]:
+    """Those that answer now, in a file that was made when none did and has none yet."""
+    answering = [one for one in agents if one.answers]
+    if not answering or NO_AGENT not in text:
+        return text, []
+    head, first, rest = text.partition("\n[")
+    made = "".join(f"\n{agent_text(one)}" for one in answering)
+    text = f"{head}\n{default_text(answering)}{first}{rest}".replace(NO_AGENT, made)
+    return text, [f"agent {one.name}" for one in answering]
+
+
+def _with(text: str, one: Tried) -> str:
+    parts = text.split("\n\n")
+    for at, part in enumerate(parts):
+        held = {found[2] for found in _ASIDE.finditer(part)}
+        if one.found.name in held and _only_comments(part):
+            parts[at] = table_text(one).rstrip("\n")
+            made = "\n\n".join(parts)
+            return made if made.endswith("\n") else f"{made}\n"
+    return text.rstrip("\n") + "\n\n" + table_text(one)

@@ -1,0 +1,135 @@
+"""The files of a repository as data: their paths, and the texts that say something about tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import PurePosixPath
+
+from yaoki.formats.discovery.manifests import MANIFESTS, Unreadable, facts_of
+from yaoki.formats.discovery.table import Language, languages
+
+TEXT_BYTES_MAX = 1 << 20
+# Projects in projects: deeper or more than this is somebody's collection of samples.
+FOLDER_DEPTH_MAX = 3
+FOLDERS_MAX = 60
+LOOKED_DEPTH_MAX = 3
+# What stands in these is somebody else's, made by a tool, or a sample.
+PASSED_OVER = frozenset(
+    (
+        *("node_modules", "vendor", "third_party", "target", "dist", "build", "out", "deps"),
+        *("examples", "example", "samples", "fixtures", "testdata", "templates", "template"),
+        *("tests", "test", "__tests__", "spec", "docs", "doc", "site-packages"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Paths from the top of the repository, and the texts of those that `is_wanted` names."""
+
+    paths: frozenset[str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One folder that may be a project.
+
+    `names` are the files and folders beneath it, not too deep; `facts` maps what its manifests
+    say to the file that says it.
+    """
+
+    path: str
+    names: frozenset[str]
+    texts: Mapping[str, str]
+    facts: Mapping[str, str]
+    # Manifests that cannot be read, and why.
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.path == "." else self.path.count("/") + 1
+
+    def inside(self, other: str) -> bool:
+        return other == "." or self.path == other or self.path.startswith(f"{other}/")
+
+
+@cache
+def _wanted_names() -> tuple[str, ...]:
+    """The names of files whose text matters: manifests, and what conditions look into."""
+    asked = {
+        condition.removeprefix("has:").partition("~")[0]
+        for language in languages()
+        for conditions in _conditions(language)
+        for condition in conditions
+        if condition.startswith("has:")
+    }
+    return tuple(sorted({*MANIFESTS, *(PurePosixPath(name).name for name in asked)}))
+
+
+def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
+    yield language.covers
+    for manager in language.manager:
+        yield from (manager.any, manager.setup_any)
+    for tool in language.tool:
+        yield from (tool.any, tool.also, tool.unless, tool.env_any)
+
+
+def is_wanted(path: str) -> bool:
+    """Does the text of this file matter?"""
+    name = path.rpartition("/")[2]
+    near = path.count("/") <= FOLDER_DEPTH_MAX + 1
+    return near and any(fnmatchcase(name, wanted) for wanted in _wanted_names())
+
+
+def folders(tree: Tree) -> tuple[list[Folder], int]:
+    """The folders that hold a mark of some language, the outer ones first; and how many more."""
+    every = {mark for language in languages() for mark in language.marks}
+    marks = {mark for mark in every if not mark.startswith("./")}
+    plain = frozenset(mark for mark in marks if "*" not in mark)
+    globs = tuple(marks - plain)
+    found = {"."}
+    for path in tree.paths:
+        folder, _, name = path.rpartition("/")
+        marked = name in plain or any(fnmatchcase(name, glob) for glob in globs)
+        if marked and folder and _may_hold(folder):
+            found.add(folder)
+    ordered = sorted(found, key=lambda path: (path != ".", path.count("/"), path))
+    kept = ordered[:FOLDERS_MAX]
+    return [_folder(tree, path) for path in kept], len(ordered) - len(kept)
+
+
+def _may_hold(folder: str) -> bool:
+    parts = folder.split("/")
+    strange = any(part in PASSED_OVER or part.startswith(".") for part in parts)
+    return len(parts) <= FOLDER_DEPTH_MAX and not strange
+
+
+def _folder(tree: Tree, path: str) -> Folder:
+    head = "" if path == "." else f"{path}/"
+    below = [held.removeprefix(head) for held in tree.paths if held.startswith(head)]
+    texts = {
+        name.removeprefix(head): text
+        for name, text in tree.texts.items()
+        if name.startswith(head) and name.removeprefix(head).count("/") <= 1
+    }
+    facts: dict[str, str] = {}
+    unread: dict[str, str] = {}
+    for name in sorted(texts):
+        try:
+            for fact in facts_of(name, texts[name]):
+                facts.setdefault(fact, name)
+        except Unreadable as fault:
+            unread[f"{head}{name}"] = str(fault)
+    return Folder(path, frozenset(_near(below)), texts, facts, unread)
+
+
+def _near(paths: Iterable[str]) -> Iterator[str]:
+    """Each path and the folders on the way to it, as deep as conditions look."""
+    for path in paths:
+        parts = path.split("/")
+        for length in range(1, min(len(parts), LOOKED_DEPTH_MAX) + 1):
+            yield "/".join(parts[:length])

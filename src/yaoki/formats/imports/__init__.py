@@ -1,0 +1,13 @@
+"""Task lists of other tools as a native plan: what they say becomes ids, goals and needs.
+
+Data in, data out.  Nothing is lost silently: what is done is left out by name, what cannot be read
+is told with its line.
+"""
+
+from __future__ import annotations
+
+from yaoki.formats.imports.forms import FORMS, form_of, read_list
+from yaoki.formats.imports.model import Asked, Imported, Item, LeftOut
+from yaoki.formats.imports.plan_text import plan_text
+
+__all__ = ["FORMS", "Asked", "Imported", "Item", "LeftOut", "form_of", "plan_text", "read_list"]

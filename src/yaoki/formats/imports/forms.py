@@ -1,0 +1,92 @@
+"""Which list it is, and the door to its reader."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from yaoki.core.graph import circle
+from yaoki.errors import PlanInvalid
+from yaoki.formats.imports import checklist, issues, speckit, taskmaster
+from yaoki.formats.imports.model import BYTES_MAX, ITEMS_MAX, Asked, Imported, Item
+
+FORMS: Mapping[str, Callable[[str, Imported, Asked], None]] = {
+    speckit.NAME: speckit.read_speckit,
+    taskmaster.NAME: taskmaster.read_taskmaster,
+    issues.NAME: issues.read_issues,
+    checklist.NAME: checklist.read_checklist,
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def form_of(text: str) -> str:
+    """The form a text has, by what stands in it; empty when it has none of them."""
+    if text.lstrip().startswith(("{", "[")) and not checklist.looks_like(text):
+        return _form_of_json(text)
+    if speckit.looks_like(text):
+        return speckit.NAME
+    return checklist.NAME if checklist.looks_like(text) else ""
+
+
+def _form_of_json(text: str) -> str:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if taskmaster.looks_like(data):
+        return taskmaster.NAME
+    return issues.NAME if issues.looks_like(data) else ""
+
+
+def read_list(text: str, name: str, form: str = "", asked: Asked | None = None) -> Imported:
+    """Everything the list says; `PlanInvalid` when nothing can be made of it at all."""
+    held = asked or Asked()
+    if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
+        raise _refused(name, f"{size} bytes are over the limit of {BYTES_MAX}")
+    form = form or form_of(text)
+    if not form:
+        known = ", ".join(FORMS)
+        raise _refused(name, f"this is no list that can be imported ({known})")
+    made = Imported(form, name)
+    FORMS[form](text, made, held)
+    made.items = _sound(made, held)
+    return made
+
+
+def _refused(name: str, why: str) -> PlanInvalid:
+    return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
+
+
+def _sound(made: Imported, asked: Asked) -> list[Item]:
+    """Whatever would make the plan refused is told here, where the line is known."""
+    kept = []
+    for item in made.items[:ITEMS_MAX]:
+        goal = _CONTROL.sub("�", item.goal)
+        if (size := len(goal.encode())) > asked.text_bytes_max:
+            limit = asked.text_bytes_max
+            made.lost(item.line, f"the words of {item.id} take {size} bytes; {limit} are allowed")
+        elif not _NAME.fullmatch(item.id):
+            made.lost(item.line, f"{item.id[:80]!r} cannot be the name of a task")
+        else:
+            kept.append(replace(item, goal=goal))
+    if len(made.items) > ITEMS_MAX:
+        over = made.items[ITEMS_MAX]
+        made.lost(over.line, f"more than {ITEMS_MAX} tasks; this is the first over the limit")
+    names = {item.id for item in kept}
+    kept = [replace(one, needs=tuple(n for n in one.needs if n in names)) for one in kept]
+    _refuse_circle(kept, made)
+    return kept
+
+
+def _refuse_circle(items: list[Item], made: Imported) -> None:
+    found = circle({item.id: item.needs for item in items})
+    if found:
+        lines = {item.id: item.line for item in items}
+        path = " needs ".join(found)
+        raise PlanInvalid(
+            f"{made.name}: tasks need each other in a circle: {path}",
+            hint=f"mend the list; {found[0]} stands in line {lines[found[0]]}",
+        )

@@ -1,0 +1,130 @@
+"""GitHub issues by file: what `gh issue list --json number,title,body,labels` prints.
+
+Anybody may have written an issue, so hidden text is left out, and whoever imports is told to look.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from yaoki.formats.imports.located_json import NotJson, Value, parsed
+from yaoki.formats.imports.model import Asked, Imported, Item, paragraphs
+
+NAME = "github"
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REPO = r"[\w.-]{1,100}/[\w.-]{1,100}"
+_LINK = (
+    rf"https?://[\w.:-]{{1,200}}/(?:api/v3/)?(?:repos/)?({_REPO})/(?:issues|pull|pulls)/(\d{{1,9}})"
+)
+_NEEDS = re.compile(
+    r"\b(?:depends on|blocked by|requires)[ \t:]{0,4}"
+    rf"((?:(?:,|and|&|[ \t]){{0,8}}(?:{_LINK}|(?:{_REPO})?#\d{{1,9}})){{1,50}})",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"{_LINK}|({_REPO})?#(\d{{1,9}})", re.IGNORECASE)
+LOOK = "anybody may have written these words: read the plan before you run it"
+
+
+def looks_like(data: Any) -> bool:
+    listed = data.get("issues") if isinstance(data, dict) else data
+    return (
+        isinstance(listed, list)
+        and any(isinstance(one, dict) for one in listed)
+        and any("number" in one and "title" in one for one in listed if isinstance(one, dict))
+    )
+
+
+def read_issues(text: str, made: Imported, _: Asked) -> None:
+    try:
+        whole = parsed(text)
+    except NotJson as fault:
+        made.lost(fault.line, fault.why)
+        return
+    listed = whole.get("issues") or whole
+    if not isinstance(listed.data, list):
+        made.lost(1, "a list of issues is needed: gh issue list --json number,title,body,labels")
+        return
+    found: dict[int, Value] = {}
+    closed: set[int] = set()
+    for value in listed.elements():
+        _sort(value, found, closed, made)
+    for number, value in found.items():
+        made.items.append(_item(number, value, set(found), closed, made))
+    if made.items:
+        made.note(1, LOOK)
+
+
+def _sort(value: Value, found: dict[int, Value], closed: set[int], made: Imported) -> None:
+    data = value.data
+    number = data.get("number") if isinstance(data, dict) else None
+    title = data.get("title") if isinstance(data, dict) else None
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        made.lost(value.line, "an issue without a number")
+    elif not isinstance(title, str) or not title.strip():
+        made.lost(value.line, f"issue #{number} has no title")
+    elif number in found or number in closed:
+        made.lost(value.line, f"issue #{number} is in the list already")
+    elif "pull_request" in data:
+        made.leave(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
+    elif str(data.get("state", "")).lower() == "closed" or data.get("closed") is True:
+        closed.add(number)
+        made.leave(f"#{number} {title.strip()}"[:120], value.line, "closed")
+    else:
+        found[number] = value
+
+
+def _item(number: int, value: Value, known: set[int], closed: set[int], made: Imported) -> Item:
+    data = value.data
+    body = data.get("body")
+    said = _HIDDEN.sub("", body).replace("\r\n", "\n").strip() if isinstance(body, str) else ""
+    labels = ", ".join(_labels(data.get("labels")))
+    goal = paragraphs(
+        f"{data['title'].strip()} (issue #{number})",
+        said,
+        f"Labels: {labels}" if labels else "",
+    )
+    needs = []
+    own = _own(data)
+    for repo, other in _asked(data, said):
+        if repo and repo.lower() != own:
+            words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
+            made.note(value.line, f"{words}: taken as done")
+        elif other in known and other != number:
+            needs.append(f"issue-{other}")
+        elif other != number and other not in closed:
+            words = f"issue #{number} waits for #{other}, which is not in this list: taken as done"
+            made.note(value.line, words)
+    return Item(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
+
+
+def _own(data: dict[str, Any]) -> str:
+    """The repository of an issue, as far as its address tells."""
+    for key in ("html_url", "url"):
+        found = re.match(_LINK, data[key]) if isinstance(data.get(key), str) else None
+        if found:
+            return found[1].lower()
+    return ""
+
+
+def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
+    """Issues that must be closed first: by the words of the body, or by GitHub's own field.
+
+    With the repository where one is named.
+    """
+    words = (found[1] for found in _NEEDS.finditer(said))
+    each = (found for text in words for found in _NUMBER.finditer(text))
+    numbers = [(found[1] or found[3] or "", int(found[2] or found[4])) for found in each]
+    blocked = data.get("blockedBy")
+    nodes = blocked.get("nodes") if isinstance(blocked, dict) else blocked
+    for one in nodes if isinstance(nodes, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("number"), int):
+            numbers.append(("", one["number"]))
+    return list(dict.fromkeys(numbers))
+
+
+def _labels(held: Any) -> list[str]:
+    """Of `gh` they are objects with a name; elsewhere plain names."""
+    listed = held if isinstance(held, list) else []
+    names = (one.get("name") if isinstance(one, dict) else one for one in listed)
+    return [name for name in names if isinstance(name, str) and name]

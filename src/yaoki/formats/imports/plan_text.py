@@ -1,0 +1,79 @@
+"""The native plan of an import as a text: comments for people, YAML for the reader of plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from yaoki.core.display import one_line, plain
+from yaoki.formats.imports.model import Imported, Item
+
+LEFT_OUT_SHOWN = 200
+
+
+class _Dumper(yaml.SafeDumper):
+    """Long texts stand as they were written, line by line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in data else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def plan_text(made: Imported, goal: str = "") -> str:
+    """A plan that says where it comes from and what is not in it."""
+    held: dict[str, Any] = {"goal": goal or made.goal or f"What stands in {made.name}"}
+    if made.phases:
+        held["phases"] = [
+            {
+                "id": phase.id,
+                **({"needs": list(phase.needs)} if phase.needs else {}),
+                "tasks": [_task(item) for item in made.items if item.phase == phase.id],
+            }
+            for phase in made.phases
+        ]
+    else:
+        held["tasks"] = [_task(item) for item in made.items]
+    dumped: str = yaml.dump(held, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return "".join(f"# {line}\n" for line in _comments(made)) + dumped
+
+
+def _comments(made: Imported) -> list[str]:
+    lines = [f"Imported from {_line(made.name)} ({made.form}) by yaoki plan import."]
+    lines.append(
+        "Agents and checks are those of yaoki.toml; add agent: or checks: to a task as needed."
+    )
+    shown = made.left_out[:LEFT_OUT_SHOWN]
+    if shown:
+        lines.append("Left out:")
+        lines += [f"  line {one.line}, {one.why}: {_line(one.name)}" for one in shown]
+    if more := len(made.left_out) - len(shown):
+        lines.append(f"  and {more} more")
+    unread = made.unread[:LEFT_OUT_SHOWN]
+    if unread:
+        lines.append("Left out, for it was not understood:")
+        lines += [f"  line {line}: {_line(words)}" for line, words in sorted(unread)]
+    return lines
+
+
+def _line(text: str) -> str:
+    return one_line(plain(text), 120)
+
+
+def _task(item: Item) -> dict[str, Any]:
+    held: dict[str, Any] = {"id": item.id, "goal": item.goal}
+    if item.needs:
+        held["needs"] = list(item.needs)
+    if item.priority:
+        held["priority"] = item.priority
+    return held

@@ -1,0 +1,189 @@
+"""spec-kit's tasks.md: `- [ ] T012 [P] [US1] words`, in phases.
+
+Phases wait for one another, but user stories only for what stands before the first of them.  In a
+phase a task waits for those before it; `[P]` marks neighbours that do not wait for one another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from yaoki.formats.imports.boxes import Box, Sheet, every, read_sheet
+from yaoki.formats.imports.model import Asked, Imported, Item, Phase, paragraphs, slug
+
+NAME = "spec-kit"
+TASK = re.compile(r"\[?(T\d{1,6}[a-z]?)\]?[ \t]+(.*)")
+_LABEL = re.compile(r"\[(P|US\d{1,4})\][ \t]*")
+_DEPENDS = re.compile(
+    r"\((?:depends|dependent) on ([^)]{1,300})\)"
+    r"|\bdepends on:?[ \t]{1,4}((?:T\d{1,6}[a-z]?(?:,| and|)[ \t]{0,4}){1,50})",
+    re.IGNORECASE,
+)
+_ID = re.compile(r"\bT\d{1,6}[a-z]?\b")
+_RANGE = re.compile(r"\bT(\d{1,6})[ \t]*(?:-|–|\.\.|to|through)[ \t]*T(\d{1,6})\b")
+_PHASE = re.compile(r"phase\b", re.IGNORECASE)
+_STORY = re.compile(r"user story|\bUS\d", re.IGNORECASE)
+_TELLING = re.compile(
+    r"\*\*(Goal|Purpose|Independent Test|Checkpoint|Acceptance[^*]{0,40})\*\*:?[ \t]*(.*)",
+    re.IGNORECASE,
+)
+RANGE_MAX = 1_000
+
+
+@dataclass(slots=True)
+class _Part:
+    """One phase: its tasks in order, each with the sub-heading it stands under."""
+
+    title: str
+    story: bool
+    told: str
+    tasks: list[tuple[Item, bool, str]] = field(default_factory=list)
+    id: str = ""
+
+
+def looks_like(text: str) -> bool:
+    return bool(re.search(r"^[ \t]*[-*][ \t]+\[[ xX]\][ \t]+\[?T\d+\b", text, re.MULTILINE))
+
+
+def read_speckit(text: str, made: Imported, _: Asked) -> None:
+    sheet = read_sheet(text, made)
+    if sheet is None:
+        return
+    made.goal = re.sub(r"^tasks?[ \t]*:[ \t]*", "", sheet.title, flags=re.IGNORECASE)
+    done: set[str] = set()
+    parts = _parts(sheet, made, done)
+    _order(parts, made, done)
+
+
+def _parts(sheet: Sheet, made: Imported, done: set[str]) -> list[_Part]:
+    parts: dict[tuple[tuple[int, str], ...], _Part] = {}
+    seen: dict[str, int] = {}
+    for box in _numbered(sheet.boxes, made):
+        found = TASK.fullmatch(box.words)
+        assert found
+        if found[1] in seen:
+            made.lost(box.line, f"{found[1]} stands in line {seen[found[1]]} already")
+        else:
+            seen[found[1]] = box.line
+            _take(box, found, parts, made, sheet, done)
+    return list(parts.values())
+
+
+def _numbered(boxes: Sequence[Box], made: Imported) -> Iterator[Box]:
+    """The boxes with a number; those without, below such a one, are steps of it."""
+    for box in boxes:
+        if TASK.fullmatch(box.words) is None:
+            made.lost(box.line, f"a box without a number (T001): {box.words[:80]}")
+            yield from _numbered(box.inside, made)
+            continue
+        steps = [one for one in every(box.inside) if TASK.fullmatch(one.words) is None]
+        if box.done:
+            for one in steps:
+                made.leave(one.words[:120], one.line, f"a step of {box.words[:40]}, which is done")
+        box.below += [f"- [{'x' if one.done else ' '}] {one.words}" for one in steps]
+        yield box
+        yield from (one for one in every(box.inside) if one not in steps)
+
+
+def _take(
+    box: Box,
+    found: re.Match[str],
+    parts: dict[tuple[tuple[int, str], ...], _Part],
+    made: Imported,
+    sheet: Sheet,
+    done: set[str],
+) -> None:
+    labels, words = _labels(found[2])
+    heads = tuple(head for head in box.heads if head[0] <= 2)
+    title = heads[-1][1] if heads and heads[-1][0] == 2 else ""
+    story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
+    part = parts.setdefault(heads, _Part(title, story, _told(heads, sheet)))
+    if box.done:
+        done.add(found[1])
+        made.leave(f"{found[1]} {words}"[:120], box.line, "done")
+        return
+    head = box.heads[-1][1] if box.heads and box.heads[-1][0] > 2 else ""
+    about = " — ".join(one for one in (part.title, head) if one)
+    goal = paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
+    item = Item(found[1], goal, box.line, needs=tuple(_named(box.words, found[1])))
+    part.tasks.append((item, "P" in labels, head))
+
+
+def _labels(words: str) -> tuple[list[str], str]:
+    """`[P] [US1] words`: the labels, and the words without them."""
+    labels = []
+    while found := _LABEL.match(words):
+        labels.append(found[1])
+        words = words[found.end() :]
+    return labels, words.strip()
+
+
+def _named(words: str, own: str) -> Iterator[str]:
+    """Tasks that the words themselves name as needed."""
+    for found in _DEPENDS.finditer(words):
+        said = found[1] or found[2]
+        for first, last in _RANGE.findall(said):
+            size = len(first)
+            for number in range(int(first), min(int(last), int(first) + RANGE_MAX) + 1):
+                yield f"T{number:0{size}d}"
+        yield from (name for name in _ID.findall(said) if name != own)
+
+
+def _told(heads: tuple[tuple[int, str], ...], sheet: Sheet) -> str:
+    """Goal, independent test and checkpoint of a phase: what counts as done."""
+    below = (held for at, held in sheet.prose.items() if at[: len(heads)] == heads)
+    lines = [line.text.strip() for held in below for line in held]
+    found = [_TELLING.fullmatch(line) for line in lines]
+    return "\n".join(f"{one[1]}: {one[2].strip()}" for one in found if one and one[2].strip())
+
+
+# ------------------------------------------------------------------ who waits for whom
+
+
+def _order(parts: Sequence[_Part], made: Imported, done: set[str]) -> None:
+    open_ = [part for part in parts if part.tasks]
+    taken: set[str] = set()
+    for number, part in enumerate(open_, start=1):
+        part.id = slug(part.title, taken, f"phase-{number}")
+    phased = len(open_) > 1
+    for at, part in enumerate(open_):
+        if phased:
+            made.phases.append(Phase(part.id, part.title, tuple(_before(open_, at))))
+        made.items += _chained(part, part.id if phased else "")
+    known = {item.id for item in made.items}
+    made.items = [_known(item, known, done, made) for item in made.items]
+
+
+def _before(parts: Sequence[_Part], at: int) -> Iterator[str]:
+    """A story waits for what stands before the stories; the rest for all since the last rest."""
+    for earlier in reversed(parts[:at]):
+        if parts[at].story and earlier.story:
+            continue
+        yield earlier.id
+        if not earlier.story:
+            return
+
+
+def _chained(part: _Part, phase: str) -> Iterator[Item]:
+    """Neighbours with [P] under one heading are a batch; a batch waits for the one before it."""
+    batches: list[tuple[bool, str, list[Item]]] = []
+    for item, parallel, head in part.tasks:
+        if parallel and batches and batches[-1][0] and batches[-1][1] == head:
+            batches[-1][2].append(item)
+        else:
+            batches.append((parallel, head, [item]))
+    before: tuple[str, ...] = ()
+    for _, _, items in batches:
+        for item in items:
+            yield replace(item, needs=tuple(dict.fromkeys((*before, *item.needs))), phase=phase)
+        before = tuple(item.id for item in items)
+
+
+def _known(item: Item, known: set[str], done: set[str], made: Imported) -> Item:
+    """What is done holds nobody up; what nobody knows is told."""
+    for name in item.needs:
+        if name not in known and name not in done:
+            made.lost(item.line, f"the need of {item.id} for {name}, which is not in this list")
+    return replace(item, needs=tuple(name for name in item.needs if name in known))

@@ -1,0 +1,213 @@
+"""Task Master's tasks.json: tasks with dependencies, subtasks, status; one list or one per tag.
+
+A task with open subtasks is their frame and no work of its own: whoever depends on it waits for all
+of them, and they wait for what it depends on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from yaoki.formats.imports.located_json import NotJson, Value, parsed
+from yaoki.formats.imports.model import Asked, Imported, Item, paragraphs
+
+NAME = "task-master"
+DONE = frozenset(("done", "completed"))
+OPEN = frozenset(("pending", "in-progress", "in_progress", "review", "blocked", ""))
+ASIDE = frozenset(("deferred", "cancelled", "canceled"))
+PRIORITIES = {"critical": 20, "high": 10, "medium": 0, "low": -10}
+
+
+@dataclass(slots=True)
+class _Task:
+    """One task or subtask of the list; `key` is how others name it: `2`, `2.1`."""
+
+    key: str
+    value: Value
+    status: str
+    title: str
+    above: _Task | None = None
+    inside: list[_Task] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        return self.status in OPEN
+
+    @property
+    def works(self) -> list[_Task]:
+        """Who does the work: its open subtasks, or itself."""
+        return [one for one in self.inside if one.open] or [self]
+
+    def text(self, key: str) -> str:
+        held = self.value.data.get(key)
+        if isinstance(held, list):
+            return "\n".join(f"- {one}" for one in held if isinstance(one, str))
+        return held.strip() if isinstance(held, str) else ""
+
+
+def looks_like(data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    return _listed(data) or any(_listed(held) for held in data.values())
+
+
+def _listed(held: Any) -> bool:
+    """Tasks with numbers and titles; a plan of ours has ids and goals."""
+    tasks = held.get("tasks") if isinstance(held, dict) else None
+    return isinstance(tasks, list) and any(
+        isinstance(one, dict) and "title" in one and "goal" not in one for one in tasks
+    )
+
+
+def read_taskmaster(text: str, made: Imported, asked: Asked) -> None:
+    try:
+        whole = parsed(text)
+    except NotJson as fault:
+        made.lost(fault.line, fault.why)
+        return
+    listed = _chosen(whole, made, asked)
+    if listed is None:
+        return
+    tasks = _tasks(listed, made)
+    known = {one.key: one for task in tasks for one in (task, *task.inside)}
+    for task in tasks:
+        _take(task, known, made)
+
+
+def _chosen(whole: Value, made: Imported, asked: Asked) -> Value | None:
+    """The list of the tag that is asked for; `master` is Task Master's own default."""
+    tags = {name: held for name, held in whole.members() if isinstance(held.data, dict)}
+    tags = {name: held for name, held in tags.items() if isinstance(held.data.get("tasks"), list)}
+    if isinstance(whole.data, dict) and isinstance(whole.data.get("tasks"), list) and not asked.tag:
+        made.goal = _project(whole)
+        return whole.get("tasks")
+    name = asked.tag or ("master" if "master" in tags else next(iter(tags), ""))
+    if name not in tags:
+        there = ", ".join(tags) or "none"
+        made.lost(1, f"there is no list of tasks under {name or 'tasks'!r}; tags: {there}")
+        return None
+    others = [tag for tag in tags if tag != name]
+    if others and not asked.tag:
+        made.note(tags[name].line, f"read the tag {name}; --tag names another: {', '.join(others)}")
+    made.goal = _project(tags[name]) or ("" if name == "master" else name)
+    return tags[name].get("tasks")
+
+
+def _project(value: Value) -> str:
+    for key in ("metadata", "meta"):
+        held = value.data.get(key)
+        for name in ("projectName", "description"):
+            if isinstance(held, dict) and isinstance(held.get(name), str) and held[name].strip():
+                return str(held[name]).strip()
+    return ""
+
+
+def _tasks(listed: Value, made: Imported, above: _Task | None = None) -> list[_Task]:
+    found: dict[str, _Task] = {}
+    for value in listed.elements():
+        task = _task(value, made, above)
+        if task is not None and task.key in found:
+            made.lost(value.line, f"task {task.key} is in the list already")
+        elif task is not None:
+            found[task.key] = task
+            inside = value.get("subtasks") if above is None else None
+            if inside is not None:
+                task.inside = _tasks(inside, made, task)
+    return list(found.values())
+
+
+def _task(value: Value, made: Imported, above: _Task | None) -> _Task | None:
+    data = value.data
+    name = data.get("id") if isinstance(data, dict) else None
+    if not isinstance(name, int | str) or isinstance(name, bool) or not str(name).strip():
+        made.lost(value.line, "a task without an id")
+        return None
+    key = str(name).strip()
+    if above is not None:
+        key = f"{above.key}.{key.removeprefix(f'{above.key}.')}"
+    title = data.get("title")
+    if not isinstance(title, str) or not title.strip():
+        made.lost(value.line, f"task {key} has no title")
+        return None
+    status = data.get("status", "")
+    task = _Task(key, value, str(status).strip().lower(), title.strip(), above)
+    if task.status not in DONE | OPEN | ASIDE:
+        made.lost(value.line, f"task {key} has the status {str(status)[:40]!r}, which is not known")
+        return None
+    return task
+
+
+def _take(task: _Task, known: dict[str, _Task], made: Imported) -> None:
+    for one in (task, *task.inside):
+        if not one.open:
+            made.leave(f"{one.key} {one.title}"[:120], one.value.line, one.status)
+    if task.open:
+        made.items += [_item(one, known, made) for one in task.works]
+    else:
+        for one in task.inside:
+            if one.open:
+                words = f"subtask {one.key} is open, and task {task.key} is {task.status}"
+                made.note(one.value.line, words)
+                made.items.append(_item(one, known, made))
+
+
+def _item(task: _Task, known: dict[str, _Task], made: Imported) -> Item:
+    needs = dict.fromkeys(name for one in _frames(task) for name in _needs(one, known, made))
+    whole = task.above or task
+    priority = PRIORITIES.get((task.text("priority") or whole.text("priority")).lower(), 0)
+    return Item(_id(task), _goal(task), task.value.line, tuple(needs), priority)
+
+
+def _frames(task: _Task) -> list[_Task]:
+    return [task, task.above] if task.above is not None else [task]
+
+
+def _goal(task: _Task) -> str:
+    tests, accepted = task.text("testStrategy"), task.text("acceptanceCriteria")
+    parts = [task.title, task.text("description"), task.text("details")]
+    parts += [f"How it is tested: {tests}" if tests else ""]
+    parts += [f"Accepted when: {accepted}" if accepted else ""]
+    if task.above is not None:
+        frame = task.above
+        parts += [f"Part of: {frame.title}. {frame.text('description')}", frame.text("details")]
+        whole = frame.text("testStrategy")
+        parts += [f"How the whole is tested: {whole}" if whole else ""]
+    return paragraphs(*parts)
+
+
+def _needs(task: _Task, known: dict[str, _Task], made: Imported) -> list[str]:
+    """The ids of who does the work that it depends on."""
+    held = task.value.get("dependencies")
+    if held is None or held.data is None:
+        return []
+    if not isinstance(held.data, list):
+        made.lost(held.line, f"the dependencies of task {task.key} are no list")
+        return []
+    found: list[str] = []
+    for value in held.elements():
+        other = _other(task, str(value.data).strip(), known)
+        if other is None:
+            words = f"task {task.key} depends on {value.data!r}, which is not in this list"
+            _once(made, value.line, words)
+        elif other.status in ASIDE:
+            _once(made, value.line, f"task {task.key} depends on {other.key}: {other.status}")
+        elif other.open and other is not task:
+            found += [_id(one) for one in other.works if one is not task]
+    return found
+
+
+def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:
+    """In a subtask a bare number means a sister, if there is one."""
+    sister = known.get(f"{task.above.key}.{name}") if task.above is not None else None
+    return sister or known.get(name)
+
+
+def _once(made: Imported, line: int, words: str) -> None:
+    """A frame is asked for each of its subtasks."""
+    if (line, words) not in made.unread:
+        made.lost(line, words)
+
+
+def _id(task: _Task) -> str:
+    return f"task-{task.key}"

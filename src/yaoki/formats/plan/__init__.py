@@ -1,0 +1,129 @@
+"""Plan files: a text becomes specs, or is refused with every defect at once.
+
+The reader and its models are imported when a plan is read, so that other commands stay quick.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from yaoki.core.settings.settings import Settings
+from yaoki.errors import PlanInvalid, SettingsInvalid
+from yaoki.formats.plan.value import Asked, Known, Plan
+
+__all__ = [
+    "Asked",
+    "Known",
+    "Plan",
+    "check_settings",
+    "load_plan",
+    "parse_plan",
+    "plan_schema",
+    "read_document",
+    "text_in",
+    "text_of",
+]
+
+NOTHING = Known()
+
+
+def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
+    """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
+    return parse_plan(text_of(path), str(path), settings, known)
+
+
+def read_document(text: str, name: str) -> tuple[Any, list[str]]:
+    """Plain data of YAML or JSON, and what is wrong with it as it stands."""
+    from yaoki.formats.plan.source import read
+
+    data, defects = read(text, name)
+    return data, list(defects.lines())
+
+
+def text_of(path: Path) -> str:
+    """The text of a plan in a file."""
+    try:
+        with path.open("rb") as file:
+            return text_in(file, str(path))
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        look = f"look what is there: ls -l {shlex.quote(str(path.parent))}"
+        raise PlanInvalid(f"{path} cannot be read: {reason}", hint=look) from fault
+
+
+def text_in(stream: BinaryIO, name: str) -> str:
+    """The text of a plan, within its bound; `name` stands before each defect."""
+    from yaoki.formats.plan.source import BYTES_MAX
+
+    raw = stream.read(BYTES_MAX + 1)
+    if len(raw) > BYTES_MAX:
+        raise _refused(name, [f"{name}: more than the limit of {BYTES_MAX} bytes"])
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        column = fault.start - raw.rfind(b"\n", 0, fault.start)
+        defect = f"{name}:{line}:{column}: byte 0x{raw[fault.start]:02x} is not UTF-8"
+        raise _refused(name, [defect]) from fault
+
+
+def parse_plan(text: str, name: str, settings: Settings, known: Known = NOTHING) -> Plan:
+    """The plan in a text, native, a steps registry, or by its name a playbook; `name` stands
+    before each defect.
+    """
+    from yaoki.formats.plan.build import build
+    from yaoki.formats.plan.native import read_native
+    from yaoki.formats.plan.source import read
+    from yaoki.formats.playbook import is_markdown, read_markdown, read_playbook
+    from yaoki.formats.registry import read_registry, recognised
+
+    markdown = is_markdown(name)
+    raw, defects = read_markdown(text, name) if markdown else read(text, name)
+    if raw is None and not defects.found:
+        defects.note((), "the plan is empty", (1, 1))
+    if raw is None:
+        raise _refused(name, defects.lines(), len(defects.found))
+    foreign = read_playbook if markdown else read_registry
+    form = foreign if markdown or recognised(raw) else read_native
+    made = form(raw, settings, defects, known)
+    prompts = known.prompts(made.asked)
+    below = made.draft.below
+    if number := len(defects.found) + len(below.found) + len(prompts):
+        raise _refused(name, (*defects.lines(), *below.lines(), *prompts), number)
+    return made.finish(replace(build(made.draft, text), asked=made.asked))
+
+
+def _refused(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:
+    return PlanInvalid(
+        f"{name}: {_counted(number)}, nothing was stored",
+        hint=f"yaoki validate {name}",
+        defects=lines,
+    )
+
+
+def _counted(number: int) -> str:
+    return "1 defect" if number == 1 else f"{number} defects"
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse agents and checks of the settings that no plan could use."""
+    from yaoki.formats.plan.defects import Defects
+    from yaoki.formats.plan.draft import draft
+    from yaoki.formats.plan.rules import judge
+
+    made = draft({}, settings, Defects(""))
+    judge(made)
+    if made.below.found:
+        sentence = f"{settings.source}: {_counted(len(made.below.found))}, nothing was started"
+        raise SettingsInvalid(sentence, hint=f"mend {settings.source}", defects=made.below.lines())
+
+
+def plan_schema() -> dict[str, Any]:
+    """The shape of a plan as JSON Schema, in words that draft 7 knows."""
+    from yaoki.formats.plan.schema import schema
+
+    return schema()

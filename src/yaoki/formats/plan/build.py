@@ -1,0 +1,224 @@
+"""From a sound draft to the values the rest of yaoki works with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from pydantic import BaseModel
+
+from yaoki.core.model import (
+    AgentSpec,
+    Catalogue,
+    CheckSpec,
+    Continuous,
+    Fill,
+    OnFailure,
+    Policy,
+    Spec,
+    TaskKind,
+)
+from yaoki.core.settings.settings import policy
+from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.formats.plan.limits import hang_of, retry_of, timeout_of
+from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
+from yaoki.formats.plan.order import needs_of
+from yaoki.formats.plan.value import Plan
+
+# Every other check is a command.
+WAYS = ("file", "git", "judge", "python")
+CHECK_TIMEOUT = timedelta(minutes=10)
+PLAN_RETRIES = 2
+_OVERRIDES = ("retry", "max_iterations", "budget")
+
+
+def build(draft: Draft, source: str) -> Plan:
+    catalogue = Catalogue(_checks(draft), _agents(draft), _policies(draft))
+    needs = needs_of(draft)
+    return Plan(
+        goal=draft.plan.goal.strip(),
+        base=draft.plan.base,
+        catalogue=catalogue,
+        specs=_specs(draft, catalogue, needs),
+        done_when=tuple(draft.plan.done_when),
+        source=source,
+        priority=draft.plan.priority,
+        language=_language(draft),
+        planner=tuple(draft.planners),
+        chain=tuple(draft.plan.agent or draft.settings.agent),
+        budget=_given(draft.plan.budget),
+        continuous=_continuous(draft),
+    )
+
+
+def _given(budget: BaseModel) -> dict[str, float]:
+    return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
+
+
+def _continuous(draft: Draft) -> Continuous | None:
+    asked = draft.plan.continuous
+    if not draft.plan.given("continuous"):
+        return None
+    return Continuous(asked.max_iterations, asked.max_failures, asked.pause_on_failure)
+
+
+def _language(draft: Draft) -> str:
+    return draft.plan.language if draft.plan.given("language") else draft.settings.language
+
+
+def _checks(draft: Draft) -> dict[str, CheckSpec]:
+    """The checks in use, in the order in which they were declared."""
+    used = set(draft.checks) if draft.open_ended else set(draft.plan.done_when)
+    for placed in draft.tasks:
+        used.update(draft.checks_of(placed.task))
+    return {name: _judged(draft, name, c) for name, c in draft.checks.items() if name in used}
+
+
+def _judged(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
+    """A check with the agent that judges, if it is a judge's."""
+    made, judge = check_spec(name, check), check.judge.agent
+    return replace(made, agent=agent_spec(judge, draft.agents[judge])) if judge else made
+
+
+def _agents(draft: Draft) -> dict[str, AgentSpec]:
+    used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
+    used.update((*draft.planners, *draft.plan.agent, *draft.settings.agent))
+    used = set(draft.agents) if draft.open_ended else used
+    used.update(check.agent.name for check in _checks(draft).values() if check.agent)
+    return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
+
+
+def _policies(draft: Draft) -> dict[str, Policy]:
+    """The settings' rules, and those of each task that has its own."""
+    own = {
+        f"task:{placed.task.id}": policy(
+            retry_of(draft, placed.task), draft.settings.limits, draft.settings.escalate
+        )
+        for placed in draft.tasks
+        if any(placed.task.given(key) for key in _OVERRIDES)
+    }
+    return {"default": draft.settings.policy, **own}
+
+
+def check_spec(name: str, check: CheckModel) -> CheckSpec:
+    asked = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
+    return CheckSpec(
+        name=name,
+        type=next((way for way in WAYS if check.given(way)), "command"),
+        argv=tuple(check.run),
+        shell=check.shell,
+        path=check.file.path,
+        file={key: getattr(check.file, key) for key in sorted(asked)},
+        git=check.git,
+        success=check.success,
+        pattern=check.pattern,
+        required=check.required,
+        on_failure=OnFailure(check.on_failure),
+        timeout=check.timeout or CHECK_TIMEOUT,
+        baseline=check.baseline,
+        reader=check.reader,
+        rerun=check.rerun,
+        cwd=check.cwd,
+        env=dict(check.env),
+        ask=check.judge.ask.strip(),
+        entry=check.python,
+        options=dict(check.options),
+        definition=tuple(check.definition),
+    )
+
+
+def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
+    return AgentSpec(
+        name=name,
+        preset=agent.preset,
+        command=tuple(agent.command),
+        prompt=agent.prompt,
+        env=dict(agent.env),
+        pass_env=tuple(agent.pass_env),
+        model=agent.model,
+        account=agent.account,
+        concurrency=agent.concurrency,
+        options=dict(agent.options),
+    )
+
+
+def _specs(
+    draft: Draft, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
+) -> tuple[Spec, ...]:
+    """A run that may end without a group may end without its parts."""
+    specs = tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks)
+    optional = {spec.name for spec in specs if spec.kind is TaskKind.GROUP and not spec.required}
+    return tuple(
+        replace(spec, required=False) if spec.group in optional else spec for spec in specs
+    )
+
+
+def _spec(
+    draft: Draft, placed: Placed, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
+) -> Spec:
+    task = placed.task
+    return Spec(
+        name=task.id,
+        goal=(task.goal or task.prompt).strip(),
+        kind=TaskKind(task.kind),
+        needs=needs[task.id],
+        checks=tuple(catalogue.checks[name] for name in draft.checks_of(task)),
+        agents=_chain(draft, task, catalogue),
+        scope=tuple(task.scope),
+        priority=task.priority,
+        required=task.required,
+        timeout=timeout_of(draft, task),
+        hang=hang_of(draft, task),
+        policy=_policy(task, catalogue),
+        setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
+        setup_inputs=(*draft.plan.setup_inputs, *task.setup_inputs),
+        may_change_nothing=task.may_change_nothing,
+        discard=(*draft.plan.discard, *task.discard),
+        fixes=tuple(task.fixes),
+        allow_mass_deletion=task.allow_mass_deletion,
+        allow_weaker_tests=task.allow_weaker_tests,
+        quality=tuple(task.quality if task.given("quality") else draft.plan.quality),
+        phase=placed.phase,
+        language=_language(draft),
+        budget={**draft.settings.budget.task, **_given(task.budget)},
+        group=placed.group,
+        atomic=task.atomic,
+        partial=_partial(draft, task),
+        fill=_fill(placed),
+        tags=tuple(sorted(set(task.tags))),
+    )
+
+
+def _policy(task: TaskModel, catalogue: Catalogue) -> Policy:
+    """A planner's bad answer goes back at most twice."""
+    usual = catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"])
+    if task.kind != "plan":
+        return usual
+    most = min(usual.content_retries_max, PLAN_RETRIES)
+    return replace(usual, content_retries_max=most, reruns_max=0)
+
+
+def _partial(draft: Draft, task: TaskModel) -> bool:
+    if task.kind != "group" or task.atomic:
+        return False
+    return task.partial if task.given("partial") else draft.settings.recovery.partial_commit_enabled
+
+
+def _fill(placed: Placed) -> Fill | None:
+    task = placed.task
+    if task.kind != "plan":
+        return None
+    deferred = task.id == f"fill-{placed.phase}"
+    return Fill(
+        role="phase" if deferred else "task",
+        phase=placed.phase,
+        tasks_max=task.constraints.max_tasks,
+        kinds=tuple(TaskKind(kind) for kind in task.constraints.kinds),
+        deadline=task.deadline,
+    )
+
+
+def _chain(draft: Draft, task: TaskModel, catalogue: Catalogue) -> tuple[AgentSpec, ...]:
+    if task.kind in {"check", "group"}:
+        return ()
+    return tuple(catalogue.agents[name] for name in draft.chain_of(task))

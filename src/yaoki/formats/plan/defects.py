@@ -1,0 +1,92 @@
+"""The defects of one file: collected with their positions, shown in the order of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+
+from yaoki.core.nearest import nearest
+from yaoki.core.settings.settings import Settings
+
+Path = tuple[str | int, ...]
+Position = tuple[int, int]
+
+SHOWN_MAX = 1_000
+# Looking for a near word takes time; a file with this many defects has a larger problem.
+NEAREST_MAX = 50
+# What settings hold: whoever writes one of these into a plan is told where it belongs.
+SECTIONS = frozenset(held.name for held in fields(Settings))
+
+
+@dataclass(slots=True)
+class Defects:
+    """Where every path of a file stands, and what is wrong there.
+
+    A path is broken once its shape is wrong: rules about what it holds stay silent there, so
+    that one mistake is one defect.
+    """
+
+    name: str
+    positions: dict[Path, Position] = field(default_factory=dict)
+    keys: dict[Path, Position] = field(default_factory=dict)
+    found: list[tuple[Position, str]] = field(default_factory=list)
+    broken: set[Path] = field(default_factory=set)
+
+    def add(self, path: Path, reason: str, *, at: Position | None = None) -> None:
+        """Note a defect, unless the path or one above it is broken already."""
+        if not any(path[:length] in self.broken for length in range(len(path) + 1)):
+            self.note(path, reason, at or self.place(path))
+
+    def misshapen(self, path: Path, reason: str) -> None:
+        """Note a defect and ask no more of this path."""
+        self.add(path, reason)
+        self.broken.add(path)
+
+    def unknown_key(self, path: Path, known: Iterable[str]) -> None:
+        """Note a key nobody knows.  The one that was meant is broken with it: it is not missing."""
+        meant = self.meant(str(path[-1]), known)
+        near = f"; did you mean {meant!r}?" if meant else ""
+        if not meant and len(path) == 1 and path[0] in SECTIONS:
+            near = "; it belongs in yaoki.toml"
+        self.add(path, f"unknown key{near}", at=self.keys.get(path))
+        self.broken.add(path)
+        if meant and (*path[:-1], meant) not in self.positions:
+            self.broken.add((*path[:-1], meant))
+
+    def missing(self, path: Path, reason: str, *keys: str) -> None:
+        """Note that none of the keys is given, unless one is and was refused."""
+        if not any((*path, key) in self.broken for key in keys):
+            self.add(path, reason)
+
+    def empty(self, path: Path, reason: str) -> None:
+        """Note that nothing stands there, unless something does and was refused."""
+        if not any(one[: len(path)] == path for one in self.broken):
+            self.add(path, reason)
+
+    def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> str:
+        """Note a name that nothing has; returns the one that was probably meant."""
+        meant = self.meant(word, known)
+        near = f"; did you mean {meant!r}?" if meant else ""
+        self.add(path, f"unknown {what} {word!r}{near}")
+        return meant
+
+    def meant(self, word: str, known: Iterable[str]) -> str:
+        return nearest(word, known) if len(self.found) < NEAREST_MAX else ""
+
+    def note(self, path: Path, reason: str, at: Position) -> None:
+        prefix = f"{self.name}:{at[0]}:{at[1]}: " if at != (0, 0) else f"{self.name}: "
+        shown = ".".join(str(part) for part in path)
+        self.found.append((at, f"{prefix}{shown}: {reason}" if shown else f"{prefix}{reason}"))
+
+    def place(self, path: Path) -> Position:
+        """The position of the path, or of the nearest one above it; (0, 0) when none is known."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.positions:
+                return self.positions[path[:length]]
+        return (0, 0)
+
+    def lines(self) -> tuple[str, ...]:
+        """One line a defect, in the order of the file; the first of many, and how many more."""
+        ordered = [line for _, line in sorted(self.found, key=lambda found: found[0])]
+        rest = len(ordered) - SHOWN_MAX
+        return (*ordered[:SHOWN_MAX], *([f"{self.name}: {rest} more"] if rest > 0 else ()))

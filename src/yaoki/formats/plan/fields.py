@@ -1,0 +1,150 @@
+"""The kinds of value a plan may hold: durations, commands, chains, forms of success."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import warnings
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from yaoki.core.settings.keys import SECONDS_MAX
+
+REGEX_MAX = 1_000
+_WORDS = {"type": "array", "items": {"type": "string"}}
+_DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def refusal(reason: str) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{reason}", {"reason": reason})
+
+
+def duration(value: Any) -> timedelta:
+    """`1h30m`, `90s`, `1.5s`, or a number of seconds."""
+    seconds = _seconds(value)
+    if seconds is None:
+        raise refusal("is not a duration; write 90s, 20m, 1h30m, or a number of seconds")
+    if not 0 < seconds <= SECONDS_MAX:
+        raise refusal(f"must be more than zero and at most {SECONDS_MAX // 86_400} days")
+    return timedelta(seconds=seconds)
+
+
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if abs(value) < 1e12 else 1e12
+    found = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
+    if found is None:
+        return None
+    days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups())
+    return days * 86_400 + hours * 3_600 + minutes * 60 + seconds + milliseconds / 1_000
+
+
+def one_or_more(value: Any) -> Any:
+    if not isinstance(value, str | list):
+        raise refusal("must be a name or a list of names")
+    return [value] if isinstance(value, str) else value
+
+
+def command_words(value: Any) -> Any:
+    """A command as one string is split as a shell would, and no shell is used."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, str):
+        raise refusal("must be a list of words, or one line")
+    try:
+        return shlex.split(value)
+    except ValueError as fault:
+        raise refusal(f"cannot be split into words: {fault}") from None
+
+
+def argv_only(value: Any) -> Any:
+    if isinstance(value, str):
+        raise refusal("must be a list of words; for one line of shell write shell: instead of run:")
+    return value
+
+
+def regex(value: str) -> str:
+    """A pattern that compiles without complaint, so that it cannot fail during a run."""
+    if len(value) > REGEX_MAX:
+        raise refusal(f"a pattern of {len(value)} characters is over the limit of {REGEX_MAX}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(value)
+    except (re.error, OverflowError, RecursionError, Warning) as fault:
+        raise refusal(f"the pattern {value!r} does not compile: {fault}") from None
+    return value
+
+
+def success(value: str) -> str:
+    form, _, rest = value.partition(":")
+    match form:
+        case "empty" if value == "empty":
+            return value
+        case "exitCode" if re.fullmatch(r"[0-9]{1,3}", rest) and int(rest) <= 255:
+            return value
+        case "contains" if rest:
+            return value
+        case "matches" if rest:
+            regex(rest)
+            return value
+        case _:
+            raise refusal("must be exitCode:N, empty, contains:TEXT or matches:REGEX")
+
+
+def inside(value: str) -> str:
+    """A path or glob that stays in the worktree."""
+    if not value or value.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[/\\]", value):
+        raise refusal("must be a path relative to the repository")
+    if ".." in re.split(r"[/\\]", value):
+        raise refusal("must not lead out of the repository with '..'")
+    return value
+
+
+def env_names(value: Any) -> Any:
+    for name in value:
+        if not _ENV_NAME.fullmatch(name):
+            raise refusal(f"{name!r} is not the name of an environment variable")
+    return value
+
+
+def env_globs(value: Any) -> Any:
+    """Names of variables; a star stands for any part of one."""
+    env_names([name.replace("*", "X") for name in value])
+    return value
+
+
+def branch(value: str) -> str:
+    """What git takes for the name of a branch, roughly; never an option of git."""
+    odd = re.search(r"[\s~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock$|^[-/.]|[/.]$|^@$", value)
+    if odd or not value:
+        raise refusal(f"{value!r} is not the name of a branch")
+    return value
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(duration),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?(\d+ms)?$"},
+                {"type": "number", "exclusiveMinimum": 0},
+            ]
+        }
+    ),
+]
+_ONE_OR_MORE = {"anyOf": [{"type": "string"}, {**_WORDS, "minItems": 1}]}
+Chain = Annotated[list[str], BeforeValidator(one_or_more), WithJsonSchema(_ONE_OR_MORE)]
+Command = Annotated[list[str], BeforeValidator(command_words), WithJsonSchema(_ONE_OR_MORE)]
+Argv = Annotated[list[str], BeforeValidator(argv_only)]
+Regex = Annotated[str, AfterValidator(regex)]
+Success = Annotated[str, AfterValidator(success)]
+Inside = Annotated[str, AfterValidator(inside)]
+Branch = Annotated[str, AfterValidator(branch)]
+Env = Annotated[dict[str, str], AfterValidator(env_names)]
+EnvGlobs = Annotated[list[str], AfterValidator(env_globs)]

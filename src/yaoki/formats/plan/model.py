@@ -1,0 +1,357 @@
+"""The native plan as people write it.  Shapes only: what the parts say of one another is in rules.
+
+Nothing is optional in the sense of null: a key is given, or it is left out.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from importlib.metadata import entry_points
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from yaoki.core.nearest import did_you_mean
+from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
+from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
+from yaoki.core.settings.settings import RETRYABLE
+from yaoki.formats.plan.fields import (
+    Argv,
+    Branch,
+    Chain,
+    Command,
+    Duration,
+    Env,
+    EnvGlobs,
+    Inside,
+    Regex,
+    Success,
+    refusal,
+)
+
+PRIORITY_MAX = 1_000_000
+# Caches that every tool makes again: saving them would bury what an agent wrote.
+DISCARD = (
+    *("**/__pycache__/**", "**/.pytest_cache/**", "**/.mypy_cache/**", "**/.ruff_cache/**"),
+    *("**/.hypothesis/**", "**/node_modules/.cache/**", "**/.DS_Store"),
+)
+# `command` is any command line; the others are called as their descriptions say.
+PRESETS = (
+    "command",
+    "scripted",
+    "acp",
+    "aider",
+    "claude",
+    "claude-acp",
+    "cline",
+    "codex",
+    "continue",
+    "gemini",
+    "gemini-acp",
+    "gptme",
+    "mini-swe-agent",
+    "opencode",
+    "opencode-acp",
+    "openhands",
+    "pi",
+    "qwen",
+    "vibe",
+)
+NONE = timedelta(0)
+
+
+def known_preset(value: Any) -> Any:
+    """Built in, described, or brought by an installed package."""
+    if not isinstance(value, str) or value in PRESETS:
+        return value
+    installed = {entry.name for entry in entry_points(group="yaoki.agents")}
+    if value in installed:
+        return value
+    names = (*PRESETS, *sorted(installed))
+    raise refusal(
+        f"unknown preset {value!r}{did_you_mean(value, names)}; there are {', '.join(names)}"
+    )
+
+
+class Strict(BaseModel):
+    """Unknown keys are refused; nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    def given(self, name: str) -> bool:
+        return name in self.model_fields_set
+
+
+Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
+Retries = Annotated[int, Field(ge=0, le=RETRIES_MAX)]
+Delay = Annotated[float, Field(ge=0, le=MILLISECONDS_MAX)]
+
+
+class BackoffModel(Strict):
+    """How long to wait before the next try."""
+
+    type: Literal["fixed", "linear", "exponential"] = Field("exponential")
+    initial_delay_ms: Delay = Field(0, description="the first wait")
+    max_delay_ms: Delay = Field(0, description="the longest wait")
+    multiplier: float = Field(2, ge=1, le=1_000, description="growth of an exponential wait")
+    jitter: float = Field(0, ge=0, le=1, description="share of the wait left to chance")
+
+
+class CauseModel(Strict):
+    """Retries of one kind of failure."""
+
+    max_retries: Retries = Field(0, description="0: a person is asked at once")
+    backoff: BackoffModel = Field(default_factory=BackoffModel)
+    modification_hint: str = Field("", description="words for the agent after such a failure")
+
+
+class RetryModel(Strict):
+    """What one task changes of the settings' retry rules."""
+
+    max_retries: Retries = Field(0, description="0: a person is asked at once")
+    backoff: BackoffModel = Field(default_factory=BackoffModel)
+    retryable_failures: list[str] = Field(
+        [],
+        description="kinds that are tried again; the settings' unless said",
+        json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE]}},
+    )
+    cause_specific: dict[str, CauseModel] = Field(
+        {},
+        description="rules per kind of failure",
+        json_schema_extra={"propertyNames": {"enum": [kind.value for kind in RETRYABLE]}},
+    )
+
+
+class BudgetModel(Strict):
+    """What one task may use up."""
+
+    attempts: int = Field(0, ge=1, le=1_000, description="failed attempts, all kinds together")
+    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
+    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
+    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
+
+
+class RunBudgetModel(Strict):
+    """What one run may use up; at the limit it pauses and asks."""
+
+    attempts: int = Field(0, ge=1, le=1_000_000, description="agent runs")
+    money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
+    tokens: int = Field(0, ge=1, le=TOKENS_MAX, description="tokens")
+    seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
+    wall_s: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds from its beginning")
+
+
+Made = Literal["change", "report", "check"]
+
+
+def all_made() -> list[Made]:
+    return ["change", "report", "check"]
+
+
+class ConstraintsModel(Strict):
+    """What a planner may answer."""
+
+    max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
+    kinds: list[Made] = Field(
+        default_factory=all_made,
+        min_length=1,
+        description="kinds of tasks it may make",
+    )
+
+
+class ContinuousModel(Strict):
+    """Execute, commit, evaluate, decide, again and again."""
+
+    max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
+    pause_on_failure: bool = Field(True, description="ask a person after a failed iteration")
+    max_failures: int = Field(3, ge=1, le=1_000, description="failed iterations in a row")
+
+
+class AgentModel(Strict):
+    """How to call one agent."""
+
+    preset: Annotated[str, BeforeValidator(known_preset)] = Field(
+        "command",
+        description="command: any command line; scripted: for rehearsals; or a known agent",
+        json_schema_extra={"anyOf": [{"enum": list(PRESETS)}, {"type": "string"}]},
+    )
+    command: Command = Field(
+        [],
+        description="words, or one line that is split; {prompt} {prompt_file} {worktree} {task} "
+        "{attempt} {model} are filled in",
+    )
+    prompt: Literal["argument", "stdin", "file"] = Field(
+        "argument", description="how the agent gets its prompt; only with command"
+    )
+    env: Env = Field({}, description="variables set for the agent")
+    pass_env: EnvGlobs = Field(
+        [], description="variables handed on from the worker; * stands for any part"
+    )
+    model: str = Field("", description="fills {model}; known agents get it in their own way")
+    account: str = Field("", description="who is billed; agents of one account share its limits")
+    concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
+    options: dict[str, Any] = Field(
+        {}, description="what the preset takes besides; known agents: program, arguments, base_url"
+    )
+
+    @model_validator(mode="after")
+    def _known_agents_choose_their_channel(self) -> AgentModel:
+        if self.preset != "command" and self.given("prompt"):
+            raise refusal(f"preset {self.preset} chooses how it gets its prompt; leave prompt out")
+        return self
+
+
+class FileModel(Strict):
+    """What must hold of one file of the worktree."""
+
+    path: Inside = Field("", description="relative to the repository")
+    exists: bool = Field(False, description="it is there")
+    absent: bool = Field(False, description="it is not there")
+    contains: str = Field("", description="it holds this text")
+    matches: Regex = Field("", description="it matches this pattern")
+
+
+Criterion = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+
+
+def all_criteria() -> list[Criterion]:
+    return ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+
+
+class JudgeModel(Strict):
+    """Another agent that looks at the work."""
+
+    agent: str = Field("", description="the name of an agent")
+    ask: str = Field("", description="what counts, in words for the judge")
+
+
+class CheckModel(Strict):
+    """One thing that must hold: a command, a file, a state of git, a judge or a package's check."""
+
+    run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
+    shell: str = Field("", description="one line of shell")
+    file: FileModel = Field(default_factory=FileModel)
+    git: Literal["clean", "scope", "pushed", "merged", ""] = Field(
+        "", json_schema_extra={"enum": ["clean", "scope", "pushed", "merged"]}
+    )
+    judge: JudgeModel = Field(default_factory=JudgeModel)
+    python: str = Field("", description="an entry point of the group yaoki.checks")
+    options: dict[str, Any] = Field({}, description="what the entry point is called with")
+    success: Success = Field(
+        "exitCode:0", description="exitCode:N, empty, contains:TEXT or matches:REGEX"
+    )
+    pattern: str = Field("", description="the name of what failed")
+    required: bool = Field(True, description="false: reported, never failing a task")
+    on_failure: Literal["retry", "abort", "skip"] = Field(
+        "retry", validation_alias=AliasChoices("on_failure", "onFailure")
+    )
+    timeout: Duration = Field(NONE, description="10m unless said")
+    baseline: Literal["strict", "known"] = Field(
+        "strict", description="strict: all must pass; known: failures of the base are not blamed"
+    )
+    reader: str = Field("", description="who reads its output; found by the command unless said")
+    rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
+    cwd: Inside = Field(".", description="relative to the repository")
+    env: Env = Field({}, description="variables set for the check")
+    definition: list[str] = Field([], description="globs of the files that say how it is made")
+
+
+class TaskModel(Strict):
+    """One node of the graph."""
+
+    id: str = Field("", description="its name in the plan")
+    goal: str = Field("", description="what the agent is asked to do")
+    prompt: str = Field("", description="another word for goal")
+    kind: Literal["change", "report", "check", "plan", "group"] = Field(
+        "change", description="what counts as success"
+    )
+    needs: list[str] = Field([], description="tasks that must be done before")
+    checks: list[str] = Field([], description="what proves it; every check of the plan unless said")
+    scope: list[str] = Field([], description="globs of the paths it may change")
+    agent: Chain = Field([], description="an agent, or a chain of them")
+    priority: Priority = Field(0, description="higher starts earlier")
+    required: bool = Field(True, description="false: the run completes without it")
+    retry: RetryModel = Field(default_factory=RetryModel)
+    timeout: Duration = Field(NONE, description="longest agent run; the settings' unless said")
+    hang: Duration = Field(NONE, description="silence that ends it; the settings' unless said")
+    budget: BudgetModel = Field(default_factory=BudgetModel)
+    max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
+    setup: list[Command] = Field([], description="commands after those of the plan")
+    setup_inputs: list[str] = Field([], description="globs after those of the plan")
+    may_change_nothing: bool = Field(
+        False, description="it is done if its checks pass, though nothing was changed"
+    )
+    discard: list[str] = Field([], description="globs after those of the plan")
+    fixes: list[str] = Field([], description="failures of the base that must turn green")
+    allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
+    allow_weaker_tests: bool = Field(False, description="it may delete, skip or loosen tests")
+    quality: list[Criterion] = Field(
+        default_factory=all_criteria,
+        description="the criteria on its diff; all of them unless said",
+    )
+    phase: str = Field("", description="the phase it belongs to")
+    tasks: list[TaskModel] = Field([], description="of a group: its subtasks")
+    atomic: bool = Field(False, description="of a group: all of it or nothing")
+    partial: bool = Field(False, description="of a group: it may land without what failed")
+    constraints: ConstraintsModel = Field(
+        default_factory=ConstraintsModel, description="of a plan task: what it may make"
+    )
+    deadline: Duration = Field(NONE, description="of a plan task: from when it can start")
+    tags: list[str] = Field([], max_length=20, description="what its worker must declare to have")
+
+
+class PhaseModel(Strict):
+    """A group of tasks that waits for other groups."""
+
+    id: str = Field("", description="its name")
+    needs: list[str] = Field([], description="phases that must be done before")
+    tasks: list[TaskModel] = Field([], description="its tasks")
+    deferred: bool = Field(False, description="filled during the run, by a planner or a person")
+    goal: str = Field("", description="of a deferred phase: what its tasks are for")
+    agent: Chain = Field([], description="of a deferred phase: who plans it")
+    constraints: ConstraintsModel = Field(
+        default_factory=ConstraintsModel, description="of a deferred phase: what may fill it"
+    )
+    deadline: Duration = Field(
+        NONE, description="of a deferred phase: time to fill it, from when it could begin"
+    )
+
+
+class PlanModel(Strict):
+    """A plan: the goal, who works, what proves it, and the tasks."""
+
+    goal: str = Field("", description="what the whole run is for")
+    base: Branch = Field("", description="branch to start from; the current one unless said")
+    agents: dict[str, AgentModel] = Field({}, description="agents by name")
+    agent: Chain = Field([], description="the chain of a task that names none")
+    checks: dict[str, CheckModel] = Field({}, description="checks by name, in their order")
+    patterns: list[str] = Field([], description="patterns of your own")
+    phases: list[PhaseModel] = Field([], description="ordered groups of tasks")
+    tasks: list[TaskModel] = Field([], description="the work")
+    setup: list[Command] = Field([], description="commands run in each new worktree and proof room")
+    setup_inputs: list[str] = Field(
+        [], description="globs of files that set-up reads, besides manifests and lock files"
+    )
+    discard: list[str] = Field(
+        default_factory=lambda: list(DISCARD),
+        description="globs of ignored files that are not saved when a worktree goes",
+    )
+    quality: list[Criterion] = Field(
+        default_factory=all_criteria, description="the criteria on the diffs of its tasks"
+    )
+    planner: Chain = Field([], description="who is asked for more tasks when something is missing")
+    budget: RunBudgetModel = Field(default_factory=RunBudgetModel)
+    continuous: ContinuousModel = Field(default_factory=ContinuousModel)
+    done_when: list[str] = Field([], description="checks proven on the run branch at the end")
+    final_tasks: list[TaskModel] = Field([], description="tasks that run after all others")
+    priority: Priority = Field(0, description="of the run among runs")
+    language: Literal["en", "ja"] = Field(
+        "en", description="language of the words about a failure, in the prompt of a retry"
+    )

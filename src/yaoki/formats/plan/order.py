@@ -1,0 +1,185 @@
+"""Which task waits for which: needs, phases, final tasks, and circles among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yaoki.core.graph import circle
+from yaoki.formats.plan.defects import Path
+from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.formats.plan.model import PhaseModel
+
+NEEDS_MAX = 500_000
+CIRCLES_MAX = 20
+SHOWN_MAX = 20
+
+Needs = dict[str, tuple[str, ...]]
+Written = dict[Path, tuple[str, list[str]]]
+
+
+def judge(draft: Draft) -> None:
+    _phases(draft)
+    names = {placed.task.id for placed in draft.tasks if placed.task.id}
+    final = {placed.task.id for placed in draft.tasks if placed.final}
+    inside = {one.task.id: one.group for one in draft.tasks if one.group}
+    for placed in draft.tasks:
+        _needs(draft, placed, names, final, inside)
+    if not _too_many(draft):
+        written: Written = {p.at(): (p.task.id, p.task.needs) for p in draft.tasks}
+        _circles(draft, needs_of(draft), written, "tasks")
+
+
+def _needs(
+    draft: Draft, placed: Placed, names: set[str], final: set[str], inside: Mapping[str, str]
+) -> None:
+    """`inside` tells the group of each subtask."""
+    draft.refer_all("task", placed.at("needs"), placed.task.needs, names)
+    for index, name in enumerate(placed.task.needs):
+        if name in final and not placed.final:
+            reason = f"{name!r} is a final task and runs after this one"
+            draft.defects.add(placed.at("needs", index), reason)
+        elif inside.get(name, placed.group) != placed.group:
+            reason = f"{name!r} is a subtask, whose work lands with its group {inside[name]!r}"
+            draft.defects.add(placed.at("needs", index), f"{reason}; need the group")
+        elif name == placed.group:
+            draft.defects.add(placed.at("needs", index), "a subtask cannot need its own group")
+
+
+# ------------------------------------------------------------------ phases
+
+
+def _phases(draft: Draft) -> None:
+    phases, defects = draft.plan.phases, draft.defects
+    names = {phase.id for phase in phases if phase.id}
+    filled, seen = {placed.phase for placed in draft.tasks}, set[str]()
+    for n, phase in enumerate(phases):
+        at: Path = ("phases", n)
+        if not phase.id:
+            defects.missing(at, "id is missing", "id")
+        elif phase.id in seen:
+            defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
+        elif phase.deferred and phase.tasks:
+            defects.add((*at, "tasks"), "a deferred phase has no tasks yet; give them or defer it")
+        elif phase.id not in filled:
+            reason = f"phase {phase.id!r} has no tasks; deferred: true lets it be filled later"
+            defects.missing(at, reason, "tasks")
+        _only_deferred(draft, at, phase)
+        seen.add(phase.id)
+        draft.refer_all("phase", (*at, "needs"), phase.needs, names)
+    for placed in draft.tasks:
+        _phase_of(draft, placed, names)
+    needs = {phase.id: tuple(phase.needs) for phase in phases if phase.id}
+    written: Written = {("phases", n): (phase.id, phase.needs) for n, phase in enumerate(phases)}
+    _circles(draft, needs, written, "phases")
+
+
+def _only_deferred(draft: Draft, at: Path, phase: PhaseModel) -> None:
+    draft.refer_all("agent", (*at, "agent"), phase.agent, draft.agent_names)
+    if phase.deferred:
+        return
+    for key in ("goal", "agent", "constraints", "deadline"):
+        if phase.given(key):
+            draft.defects.add((*at, key), f"{key} is for a deferred phase; add deferred: true")
+
+
+def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
+    named, path = placed.task.phase, placed.at("phase")
+    if not placed.task.given("phase"):
+        return
+    if placed.final:
+        draft.defects.add(path, "a final task belongs to no phase")
+    elif named != placed.phase:
+        draft.defects.add(path, f"stands in phase {placed.phase!r} and names {named!r}")
+    else:
+        draft.refer("phase", path, named, names)
+
+
+# ------------------------------------------------------------------ needs of every task
+
+
+def needs_of(draft: Draft) -> Needs:
+    """The needs of each task, by name: its own, those of its phase, those of a final task."""
+    found: Needs = {}
+    for placed in draft.tasks:
+        if placed.task.id:
+            own = found.get(placed.task.id, ())
+            found[placed.task.id] = tuple(dict.fromkeys((*own, *placed.task.needs)))
+    for members, before in _groups(draft):
+        inside = {placed.task.id for placed in members}
+        for placed in members:
+            if placed.task.id and inside.isdisjoint(placed.task.needs):
+                own = found[placed.task.id]
+                found[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
+    return _with_groups(draft, found)
+
+
+def _with_groups(draft: Draft, found: Needs) -> Needs:
+    """A subtask waits for all its group waits for; the group waits for its subtasks."""
+    members: dict[str, list[str]] = {}
+    for placed in draft.tasks:
+        if placed.group and placed.task.id:
+            members.setdefault(placed.group, []).append(placed.task.id)
+    for group, inside in members.items():
+        before = found.get(group, ())
+        for name in inside:
+            found[name] = tuple(dict.fromkeys((*found[name], *before)))
+        found[group] = tuple(dict.fromkeys((*before, *inside)))
+    return found
+
+
+def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
+    """Tasks, and the names of those that they wait for as a group."""
+    usual = [placed for placed in draft.tasks if not placed.final and not placed.group]
+    of_phase: dict[str, list[Placed]] = {phase.id: [] for phase in draft.plan.phases}
+    for placed in usual:
+        of_phase.setdefault(placed.phase, []).append(placed)
+    ends = {name: frontier(group) for name, group in of_phase.items() if name}
+    needs = {phase.id: phase.needs for phase in draft.plan.phases if phase.id}
+    groups = [
+        (of_phase[name], [end for need in dict.fromkeys(wanted) for end in ends.get(need, ())])
+        for name, wanted in needs.items()
+    ]
+    final = [placed for placed in draft.tasks if placed.final and not placed.group]
+    return [*groups, (final, frontier(usual) if final else [])]
+
+
+def frontier(group: Sequence[Placed]) -> list[str]:
+    """The tasks that, once done, mean the whole group is.
+
+    An optional task holds nobody up, unless the group has no other.
+    """
+    pool = [placed for placed in group if placed.task.required] or list(group)
+    needed = {need for placed in pool for need in placed.task.needs}
+    return [placed.task.id for placed in pool if placed.task.id and placed.task.id not in needed]
+
+
+def _too_many(draft: Draft) -> bool:
+    number = sum(len(members) * len(before) for members, before in _groups(draft))
+    if number > NEEDS_MAX:
+        reason = f"phases and final tasks make {number} needs, over the limit of {NEEDS_MAX}"
+        draft.defects.add(("phases",), f"{reason}; let one task gather the ones before it")
+    return number > NEEDS_MAX
+
+
+# ------------------------------------------------------------------ circles
+
+
+def _circles(draft: Draft, needs: Needs, written: Written, what: str) -> None:
+    """Show each circle once: after one is found, a link of it is dropped and the search goes on."""
+    known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
+    for _ in range(CIRCLES_MAX):
+        path = circle(known)
+        if path is None:
+            return
+        reason = f"{what} need each other in a circle: {' needs '.join(path[:SHOWN_MAX])}"
+        rest = "" if len(path) <= SHOWN_MAX else f" and {len(path) - SHOWN_MAX} more"
+        draft.defects.add(_link(written, path[0], path[1]), reason + rest)
+        known[path[0]] = [need for need in known[path[0]] if need != path[1]]
+
+
+def _link(written: Written, start: str, following: str) -> Path:
+    """The very word that closes the circle, or the task when the link comes from its phase."""
+    for path, (name, needs) in written.items():
+        if name == start and following in needs:
+            return (*path, "needs", needs.index(following))
+    return next(path for path, (name, _) in written.items() if name == start)

@@ -1,0 +1,46 @@
+"""What proves a task: at least one required check that can fail (rule 16.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yaoki.core.commands.idle import idle
+from yaoki.formats.plan.build import check_spec
+from yaoki.formats.plan.draft import Draft, Placed
+
+_REMEDY = "; add a check that can fail, as shell: test -f FILE or run: [pytest]"
+
+
+def judge_proof(draft: Draft, placed: Placed) -> None:
+    """Nothing checked is nothing proven, and neither is what cannot fail."""
+    task = placed.task
+    draft.refer_all("check", placed.at("checks"), task.checks, draft.check_names)
+    if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken:
+        return
+    refused = () if task.given("checks") else draft.check_names.difference(draft.checks)
+    reason = _unproven(draft, (*draft.checks_of(task), *refused))
+    if reason:
+        words = f"{reason}: nothing would prove this {task.kind}{_REMEDY}"
+        draft.defects.missing(placed.path, words, "checks", "kind")
+
+
+def judge_done_when(draft: Draft) -> None:
+    names = draft.plan.done_when
+    reason = _unproven(draft, names) if names else ""
+    if reason:
+        draft.defects.add(("done_when",), f"{reason}: nothing would be proven{_REMEDY}")
+
+
+def _unproven(draft: Draft, names: Sequence[str]) -> str:
+    """Why these checks prove nothing; nothing when one of them is required and can fail."""
+    # A check that is unknown or was refused might have been the proof: that is a defect already.
+    if any(name not in draft.checks for name in names):
+        return ""
+    required = [name for name in names if draft.checks[name].required]
+    if not required:
+        return "no required check"
+    why = {name: idle(check_spec(name, draft.checks[name])) for name in required}
+    if not all(why.values()):
+        return ""
+    name, first = next(iter(why.items()))
+    return f"check {name}: {first}" if len(why) == 1 else f"no check can fail ({name}: {first})"

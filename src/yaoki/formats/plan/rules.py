@@ -1,0 +1,279 @@
+"""What the parts of a plan say of one another: names, uses, and proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pydantic_core import PydanticCustomError
+
+from yaoki.core.model import BUILT_IN, CHECK_ENTRY_POINTS, DONE_WHEN
+from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.settings.tags import FORM, is_tag
+from yaoki.formats.plan import limits, order
+from yaoki.formats.plan.defects import Defects, Path
+from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.formats.plan.fields import inside
+from yaoki.formats.plan.model import AgentModel, CheckModel
+from yaoki.formats.plan.proof import judge_done_when, judge_proof
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
+_WAYS = ("run", "shell", "file", "git", "judge", "python")
+# What belongs to commands only; a python check may have variables as well.
+_COMMANDS = ("success", "cwd", "env")
+
+
+def judge(draft: Draft) -> None:
+    """Note every defect of the draft."""
+    _plan(draft)
+    judge_parts(draft)
+    _unused(draft)
+
+
+def judge_parts(draft: Draft) -> None:
+    """What holds of agents, checks and tasks, whatever file they come from."""
+    for name, agent in draft.agents.items():
+        _agent(_owner(draft, "agents", name), ("agents", name), agent)
+    for name, check in draft.checks.items():
+        _check(draft, _owner(draft, "checks", name), ("checks", name), check)
+    for placed in draft.tasks:
+        _task(draft, placed)
+    _repeated_ids(draft)
+    limits.judge(draft)
+    order.judge(draft)
+
+
+def _owner(draft: Draft, section: str, name: str) -> Defects:
+    """The file that holds this agent or check."""
+    return draft.defects if name in getattr(draft.plan, section) else draft.below
+
+
+def _plan(draft: Draft) -> None:
+    plan, defects = draft.plan, draft.defects
+    if not plan.goal.strip():
+        defects.missing((), "goal is missing: say what the run is for", "goal")
+    if not draft.tasks:
+        defects.missing((), "there are no tasks", "tasks", "phases", "final_tasks")
+    if plan.given("agent") and not plan.agent:
+        defects.add(("agent",), "names no agent; leave it out or name one")
+    draft.refer_all("agent", ("agent",), plan.agent, draft.agent_names)
+    if plan.given("planner") and not plan.planner:
+        defects.add(("planner",), "names no agent; leave it out or name one")
+    draft.refer_all("agent", ("planner",), plan.planner, draft.agent_names)
+    draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
+    judge_done_when(draft)
+    known = set(PATTERNS)
+    for index, pattern in enumerate(plan.patterns):
+        judge_name(defects, ("patterns", index), "pattern", pattern)
+        if pattern in known:
+            defects.add(("patterns", index), f"pattern {pattern!r} is known already")
+        known.add(pattern)
+
+
+def judge_name(defects: Defects, path: Path, what: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        defects.add(path, f"{what} {name[:80]!r} is not a name; a name has {_FORM}")
+
+
+def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
+    judge_name(defects, path, "agent", str(path[-1]))
+    if agent.preset == "command" and not any(word.strip() for word in agent.command[:1]):
+        defects.missing(path, "has no command to call", "command", "preset")
+    key = "options" if agent.preset == "command" else "command"
+    if agent.given(key):
+        reason = f"an agent of preset {agent.preset} has no {key}; nothing would use it"
+        defects.missing((*path, key), reason, "preset")
+
+
+def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+    judge_name(defects, path, "check", str(path[-1]))
+    if path[-1] in BUILT_IN:
+        defects.add(path, f"{path[-1]} is what yaoki itself calls a check of any change; rename it")
+    ways = [way for way in _WAYS if check.given(way)]
+    if not ways:
+        reason = "checks nothing; give it run, shell, file, git, judge or python"
+        defects.missing(path, reason, *_WAYS)
+    if len(ways) > 1:
+        defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
+    for way in ways:
+        _way(defects, (*path, way), way, check)
+    _globs(defects, (*path, "definition"), check.definition)
+    if check.given("judge"):
+        _judge(draft, defects, (*path, "judge"), check)
+    if check.given("options") and not check.given("python"):
+        defects.missing((*path, "options"), "only a python check has options", "python")
+    if check.given("pattern"):
+        known = {*PATTERNS, *draft.plan.patterns, *draft.settings.patterns}
+        if check.pattern not in known:
+            near = defects.unknown((*path, "pattern"), "pattern", check.pattern, known)
+            draft.used.add(("pattern", near))
+        draft.used.add(("pattern", check.pattern))
+
+
+def _way(defects: Defects, path: Path, way: str, check: CheckModel) -> None:
+    empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
+    empty["python"] = not check.python.strip()
+    if empty.get(way):
+        defects.empty(path, f"{way} is empty")
+    if way == "file":
+        _file(defects, path, check)
+    elif way == "python" and check.python.strip():
+        judge_entry(defects, path, check.python)
+    for key in _COMMANDS if way not in ("run", "shell") else ():
+        if check.given(key) and (way, key) != ("python", "env"):
+            defects.add((*path[:-1], key), f"a {way} check has no {key}; only commands do")
+
+
+def _judge(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+    judge, most = check.judge, draft.settings.limits.task_text_bytes
+    if not judge.agent:
+        defects.missing(path, "agent is missing: name the one that judges", "agent")
+    elif judge.agent not in draft.agent_names:
+        near = defects.unknown((*path, "agent"), "agent", judge.agent, draft.agent_names)
+        draft.used.add(("agent", near))
+    draft.used.add(("agent", judge.agent))
+    if not judge.ask.strip():
+        defects.missing(path, "ask is missing: say what counts", "ask")
+    elif (size := len(judge.ask.encode())) > most:
+        defects.add((*path, "ask"), f"{size} bytes of text are over the limit of {most}")
+    for key in ("baseline", "rerun"):
+        if check.given(key):
+            defects.add((*path[:-1], key), f"a judge has no {key}")
+
+
+def judge_entry(defects: Defects, path: Path, name: str) -> None:
+    """A check that no installed package brings could never run."""
+    from importlib.metadata import entry_points
+
+    known = entry_points(group=CHECK_ENTRY_POINTS).names
+    if name not in known:
+        defects.unknown(path, f"entry point of {CHECK_ENTRY_POINTS}", name, known)
+
+
+def _file(defects: Defects, path: Path, check: CheckModel) -> None:
+    file = check.file
+    asked = [key for key in ("exists", "absent", "contains", "matches") if file.given(key)]
+    if not file.given("path"):
+        defects.missing(path, "path is missing", "path")
+    if not asked:
+        keys = ("exists", "absent", "contains", "matches")
+        defects.missing(path, "asks nothing; give it exists, absent, contains or matches", *keys)
+    for key in asked:
+        if not getattr(file, key):
+            other = {"exists": "; use absent: true", "absent": "; use exists: true"}.get(key, "")
+            defects.add((*path, key), f"{key} asks nothing like this{other}")
+    if file.absent and len(asked) > 1:
+        defects.add((*path, "absent"), "an absent file cannot hold anything besides")
+
+
+def _task(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    if not task.given("id"):
+        defects.missing(placed.path, "id is missing", "id")
+    elif task.id.startswith(DONE_WHEN):
+        reason = f"ids that begin with {DONE_WHEN!r} are the run's own last proofs"
+        defects.add(placed.at("id"), reason)
+    elif task.id.isdecimal():
+        defects.add(
+            placed.at("id"), f"id {task.id!r} is a number, the short form of a task's number"
+        )
+    else:
+        judge_name(defects, placed.at("id"), "id", task.id)
+    _goal(draft, placed)
+    _chain(draft, placed)
+    judge_proof(draft, placed)
+    _of_kind(draft, placed)
+    for index, tag in enumerate(task.tags):
+        if not is_tag(tag):
+            defects.add(placed.at("tags", index), f"{tag[:80]!r} is no tag; a tag has {FORM}")
+    _globs(defects, placed.at("scope"), task.scope)
+    for key in ("setup_inputs", "discard"):
+        _globs(defects, placed.at(key), getattr(task, key))
+    if task.allow_weaker_tests and not task.scope:
+        words = "allow_weaker_tests needs a scope that names the files it may weaken"
+        defects.add(placed.at("allow_weaker_tests"), words)
+
+
+def _globs(defects: Defects, path: Path, globs: Sequence[str]) -> None:
+    for index, glob in enumerate(globs):
+        try:
+            inside(glob)
+        except PydanticCustomError as fault:
+            defects.add((*path, index), f"{glob!r} {fault}")
+
+
+# Keys that mean something for one kind only.
+_ONLY = {"tasks": "group", "atomic": "group", "partial": "group", "constraints": "plan"}
+
+
+def _of_kind(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    for key, kind in (*_ONLY.items(), ("deadline", "plan")):
+        if task.given(key) and task.kind != kind:
+            defects.add(placed.at(key), f"{key} is for a task of kind {kind}")
+    if task.kind == "group" and placed.group:
+        defects.add(placed.at("kind"), "a group inside a group; one level is all there is")
+    elif task.kind == "group" and not task.tasks:
+        defects.missing(placed.path, "a group without tasks", "tasks", "kind")
+    if task.atomic and task.given("partial") and task.partial:
+        defects.add(placed.at("partial"), "atomic is all or nothing; partial says otherwise")
+    if task.kind == "plan" and task.checks:
+        defects.add(placed.at("checks"), "a task of kind plan is proven by the plan it answers")
+
+
+def _goal(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    if task.given("goal") and task.given("prompt"):
+        defects.add(placed.at("prompt"), "goal and prompt are two words for one thing; give one")
+    elif task.kind not in {"check", "group"} and not (task.goal or task.prompt).strip():
+        defects.missing(placed.path, "goal is missing", "goal", "prompt")
+
+
+def _chain(draft: Draft, placed: Placed) -> None:
+    task, defects = placed.task, draft.defects
+    draft.refer_all("agent", placed.at("agent"), task.agent, draft.agent_names)
+    if task.kind in {"check", "group"}:
+        if task.given("agent"):
+            defects.add(placed.at("agent"), f"a task of kind {task.kind} has no agent of its own")
+    elif task.kind == "plan" and not task.given("agent"):
+        return
+    elif task.given("agent") and not task.agent:
+        defects.add(placed.at("agent"), "names no agent; leave it out or name one")
+    elif not draft.chain_of(task) and ("agent",) not in defects.broken:
+        defects.missing(placed.path, draft.no_agent, "agent", "kind")
+
+
+def _repeated_ids(draft: Draft) -> None:
+    first: dict[str, Path] = {}
+    for placed in draft.tasks:
+        name, path = placed.task.id, placed.at("id")
+        if name and name in first:
+            line = draft.defects.place(first[name])[0]
+            draft.defects.add(path, f"id {name!r} stands already in line {line}")
+        first.setdefault(name, path)
+
+
+def _unused(draft: Draft) -> None:
+    """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it.
+
+    Where a part that could have used it was refused, that is the mistake.
+    """
+    if not draft.tasks or draft.open_ended:
+        return
+    plan, broken = draft.plan, draft.defects.broken
+    if not any("agent" in path for path in broken):
+        _unused_of(draft, "agent", "agents", list(plan.agents))
+    if all(placed.task.given("checks") for placed in draft.tasks):
+        _unused_of(draft, "check", "checks", list(plan.checks))
+    if not any(path[:1] == ("checks",) for path in broken):
+        for index, pattern in enumerate(plan.patterns):
+            if pattern not in PATTERNS and ("pattern", pattern) not in draft.used:
+                draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")
+
+
+def _unused_of(draft: Draft, sort: str, section: str, names: list[str]) -> None:
+    for name in names:
+        if (sort, name) not in draft.used:
+            at = draft.defects.keys.get((section, name))
+            draft.defects.add((section, name), f"nothing uses {sort} {name!r}", at=at)

@@ -1,0 +1,41 @@
+"""The JSON Schema of a plan, for editors.  They know draft 7, so newer words are kept out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from yaoki.formats.plan.model import PlanModel
+
+REFERENCE = re.compile(r"#/\$defs/(\w+)Model")
+_REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent", "ask"]}
+
+
+def schema() -> dict[str, Any]:
+    made = _plain(PlanModel.model_json_schema())
+    parts = {name.removesuffix("Model"): part for name, part in made.pop("$defs").items()}
+    parts["Check"]["properties"]["onFailure"] = parts["Check"]["properties"]["on_failure"]
+    for name, keys in _REQUIRED.items():
+        parts[name]["required"] = keys
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "yaoki plan",
+        **made,
+        "required": ["goal"],
+        "definitions": parts,
+    }
+
+
+def _plain(part: Any, named: bool = False) -> Any:
+    """Titles say nothing new, and a default here is what stands in for `not given`."""
+    if isinstance(part, list):
+        return [_plain(item) for item in part]
+    if isinstance(part, str):
+        return REFERENCE.sub(r"#/definitions/\1", part)
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: _plain(value, named=key in ("properties", "$defs"))
+        for key, value in part.items()
+        if named or key not in ("title", "default")
+    }

@@ -1,0 +1,33 @@
+"""Playbooks (`playbook-*.md`): boxes become tasks, the sentences below them checks."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from yaoki.core.settings.settings import Settings
+from yaoki.formats.plan.defects import Defects
+from yaoki.formats.plan.draft import Outline
+from yaoki.formats.plan.rules import judge_parts
+from yaoki.formats.plan.shape import shaped
+from yaoki.formats.plan.value import Known
+from yaoki.formats.playbook.model import PlaybookModel
+from yaoki.formats.playbook.rules import judge
+from yaoki.formats.playbook.source import read_markdown
+from yaoki.formats.playbook.translate import translated
+
+__all__ = ["is_markdown", "read_markdown", "read_playbook"]
+
+
+def is_markdown(name: str) -> bool:
+    """No other plan is written in Markdown."""
+    return PurePath(name).suffix.lower() in (".md", ".markdown")
+
+
+def read_playbook(raw: Any, settings: Settings, defects: Defects, _: Known) -> Outline:
+    """The plan a playbook stands for; each defect is told where it stands in the playbook."""
+    playbook = shaped(PlaybookModel, raw, defects)
+    judge(playbook, settings, defects)
+    outline = translated(playbook, settings, defects)
+    judge_parts(outline.draft)
+    return outline

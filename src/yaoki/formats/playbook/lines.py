@@ -1,0 +1,125 @@
+"""The lines of a Markdown text: comments left out, fenced ones marked, sections told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from yaoki.formats.plan.defects import Defects
+
+BYTES_MAX = 1 << 20
+LINES_MAX = 20_000
+LINE_CHARS_MAX = 20_000
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+_RULE = re.compile(r"[ \t]*(?:-[ \t]*){3,}|[ \t]*(?:\*[ \t]*){3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line.  `fence` is `mark` for the two lines around code, `code` for what is between."""
+
+    number: int
+    text: str
+    fence: str = ""
+
+    @property
+    def indent(self) -> int:
+        return len(self.text[: self.column - 1].expandtabs(4))
+
+    @property
+    def column(self) -> int:
+        """Where its first letter stands."""
+        return len(self.text) - len(self.text.lstrip()) + 1
+
+    @property
+    def heading(self) -> tuple[int, str]:
+        """Its level and words; 0 for a line that is none."""
+        found = None if self.fence else _HEADING.fullmatch(self.text)
+        return (len(found[1]), found[2].strip(" \t#")) if found else (0, "")
+
+    @property
+    def mute(self) -> bool:
+        """Blank lines, rules between sections and quotes, which speak to people only."""
+        bare = not self.text.strip() or _RULE.fullmatch(self.text) is not None
+        return not self.fence and (bare or self.text.lstrip().startswith(">"))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What stands below one heading, up to the next of its level."""
+
+    name: str
+    head: Line
+    lines: tuple[Line, ...]
+
+
+def lines_of(text: str, defects: Defects) -> list[Line] | None:
+    """Every line that is not a comment; None when the text is no playbook by its mere size."""
+    if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
+        defects.note((), f"{size} bytes are over the limit of {BYTES_MAX} for a playbook", (1, 1))
+        return None
+    if odd := _FORBIDDEN.search(text):
+        before = text[: odd.start()]
+        at = (before.count("\n") + 1, odd.start() - before.rfind("\n"))
+        defects.note((), f"character U+{ord(odd[0]):04X} is not allowed", at)
+        return None
+    if (number := text.count("\n") + 1) > LINES_MAX:
+        defects.note((), f"{number} lines are over the limit of {LINES_MAX}", (LINES_MAX, 1))
+        return None
+    held = list(_without_comments(_fenced(text, defects), defects))
+    if defects.found:
+        # Where code or a comment does not end, nobody can say what the rest is.
+        return None
+    for line in held:
+        if (length := len(line.text)) > LINE_CHARS_MAX:
+            reason = f"a line of {length} characters is over the limit of {LINE_CHARS_MAX}"
+            defects.note((), reason, (line.number, 1))
+            return None
+    return held
+
+
+def _fenced(text: str, defects: Defects) -> Iterator[Line]:
+    """Code ends with a fence of the same sign, at least as long as the one it began with."""
+    bar, opened = "", 0
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip("\r \t")
+        found = _FENCE.fullmatch(line)
+        if found and not bar:
+            bar, opened = found[1], number
+        elif found and found[1].startswith(bar) and not found[2].strip():
+            bar = ""
+        else:
+            yield Line(number, line, "code" if bar else "")
+            continue
+        yield Line(number, line, "mark")
+    if bar:
+        defects.note((), f"the code that begins here with {bar} does not end", (opened, 1))
+
+
+def _without_comments(lines: Iterator[Line], defects: Defects) -> Iterator[Line]:
+    """`<!-- … -->`, when it begins a line; it tells nobody anything."""
+    opened = 0
+    for line in lines:
+        if not opened and not line.fence and line.text.lstrip().startswith("<!--"):
+            opened = line.number
+        if not opened:
+            yield line
+        elif "-->" in line.text:
+            opened = 0
+    if opened:
+        defects.note((), "the comment that begins here does not end", (opened, 1))
+
+
+def sections(lines: Sequence[Line], level: int) -> tuple[tuple[Line, ...], list[Section]]:
+    """What stands before the first heading of this level, and what below each."""
+    starts = [n for n, line in enumerate(lines) if line.heading[0] == level]
+    ends = (*starts[1:], len(lines))
+    found = [
+        Section(lines[start].heading[1], lines[start], tuple(lines[start + 1 : end]))
+        for start, end in zip(starts, ends, strict=False)
+    ]
+    return tuple(lines[: starts[0]] if starts else lines), found

@@ -1,0 +1,116 @@
+"""A playbook as people write it.  Shapes only, in the words of its format."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from yaoki.core.settings.keys import RETRIES_MAX
+from yaoki.formats.plan.fields import Branch, refusal
+from yaoki.formats.plan.model import Strict
+
+ASPECTS = ("technical", "consistency", "completeness")
+P_FINAL = "p_final"
+
+
+def stated(value: Any) -> Any:
+    """A sentence, or a mapping with a command."""
+    if isinstance(value, str):
+        return {"says": value}
+    if value == []:
+        return {}
+    if isinstance(value, dict) and set(value) <= {"says", "command"}:
+        return value
+    if isinstance(value, dict):
+        raise refusal("holds a colon and is read as a mapping; put the sentence in quotes")
+    raise refusal("must be a sentence, or command: and a command")
+
+
+class StatedModel(Strict):
+    """What must hold: a sentence for a judge, or a command."""
+
+    says: str = Field("")
+    command: str = Field("")
+
+
+Stated = Annotated[StatedModel, BeforeValidator(stated)]
+
+
+class MetaModel(Strict):
+    """Whose playbook it is; `roles` give an executor the name of an agent."""
+
+    schema_version: Any = Field(None)
+    project: str = Field("")
+    branch: Branch = Field("")
+    created: Any = Field(None)
+    issue: Any = Field(None)
+    derives_from: Any = Field(None)
+    reviewed: bool = Field(True)
+    status: str = Field("")
+    roles: dict[str, str] = Field({})
+    user_prompt_original: str = Field("")
+
+
+class GoalModel(Strict):
+    """What the whole is for, and what must hold at its end."""
+
+    summary: str = Field("")
+    done_when: list[Stated] = Field([])
+
+
+class ValidationsModel(Strict):
+    """The three looks at a subtask."""
+
+    technical: Stated = Field(default_factory=StatedModel)
+    consistency: Stated = Field(default_factory=StatedModel)
+    completeness: Stated = Field(default_factory=StatedModel)
+
+
+class SubtaskModel(Strict):
+    """One box and what stands below it."""
+
+    id: str = Field("")
+    says: str = Field("")
+    done: bool = Field(False)
+    prose: str = Field("")
+    executor: str = Field("")
+    validations: ValidationsModel = Field(default_factory=ValidationsModel)
+    test_command: str = Field("")
+    depends_on: list[str] = Field([])
+    status: str = Field("")
+    validated: str = Field("")
+    note: str = Field("")
+    command: str = Field("")
+
+
+class PhaseModel(Strict):
+    """One phase."""
+
+    id: str = Field("")
+    title: str = Field("")
+    prose: str = Field("")
+    goal: str = Field("")
+    depends_on: list[str] = Field([])
+    status: str = Field("")
+    max_iterations: int = Field(1, ge=1, le=RETRIES_MAX)
+    subtasks: list[SubtaskModel] = Field([])
+
+    @property
+    def final(self) -> bool:
+        return self.id == P_FINAL
+
+    @property
+    def open(self) -> list[SubtaskModel]:
+        """A proof of another day proves nothing: the boxes of p_final are always open."""
+        return [one for one in self.subtasks if self.final or not one.done]
+
+
+class PlaybookModel(Strict):
+    """The whole file."""
+
+    meta: MetaModel = Field(default_factory=MetaModel)
+    context: str = Field("")
+    goal: GoalModel = Field(default_factory=GoalModel)
+    phases: list[PhaseModel] = Field([])
+    final_tasks: list[SubtaskModel] = Field([])

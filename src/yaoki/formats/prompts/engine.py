@@ -1,0 +1,195 @@
+"""Templates at work: loaded and proven harmless, then filled with values that stay data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minijinja import Environment, Markup, TemplateError, safe
+
+from yaoki.core.display import one_line, plain
+from yaoki.core.excerpt import clip_bytes
+from yaoki.core.prompt import fence
+from yaoki.errors import TemplateInvalid
+from yaoki.formats.prompts.location import Hit
+from yaoki.formats.prompts.source import Source, read
+from yaoki.formats.prompts.syntax import convert
+
+FUEL_MIN, FUEL_MAX = 2_000, 20_000
+# Steps times the size of the file: the engine counts the first and knows nothing of the second.
+RAW_BYTES_MAX = 64 << 20
+PRINTED_CHARS_MAX = 1 << 20
+CLIP_BYTES = 6_000
+LINE_CHARS_MAX = 400
+ITEMS_SHOWN = 20
+SEPARATOR_CHARS_MAX = 20
+
+# A line that Markdown would read as a heading, a rule or a code fence.
+_CONTROL = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|`{3,}|~{3,}|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_COMMENT = re.compile(r"\{#[\s\S]*?#\}|<!--[\s\S]*?-->")
+_BAR = re.compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A file that may be rendered: what it declares, and where it uses which name."""
+
+    source: Source
+    code: str
+    used: Mapping[str, int]
+
+
+def load(hit: Hit) -> Template:
+    """Read, convert, and refuse what is broken or uses a name it does not declare."""
+    source = read(hit)
+    if says_nothing(source.body):
+        raise TemplateInvalid(source.label, 1, "is empty, so it would say nothing of the failure")
+    made = convert(source.label, source.body, source.lines_before)
+    try:
+        free = _environment(made.code, Meter()).undeclared_variables_in_str(made.code)
+    except TemplateError as error:
+        raise _told(source, error) from error
+    used = {name: made.lines.get(name, 1) for name in free}
+    for name, line in sorted(used.items(), key=lambda pair: pair[1]):
+        if name not in source.params:
+            why = f"{name!r} is used but not declared; add it to params in the front matter"
+            raise TemplateInvalid(source.label, line, why)
+    return Template(source, made.code, used)
+
+
+def render(template: Template, values: Mapping[str, Any]) -> str:
+    """The words.  Values are data: nothing in them is evaluated, or taken for a heading of ours."""
+    environment = _environment(template.code, Meter())
+    try:
+        return environment.render_str(template.code, template.source.label, **values).strip()
+    except TemplateError as error:
+        raise _told(template.source, error) from error
+    except (TypeError, ValueError) as error:
+        raise TemplateInvalid(template.source.label, 1, str(error)) from error
+
+
+def says_nothing(words: str) -> bool:
+    """Blank, or only a comment that no agent would heed."""
+    return not _COMMENT.sub("", plain(words)).strip()
+
+
+def _told(source: Source, error: TemplateError) -> TemplateInvalid:
+    why = {
+        "OutOfFuel": "takes too many steps: a loop in a loop in a loop?",
+        "UndefinedError": "uses a detail that is not there; ask with `is defined` first",
+    }.get(error.kind, error.detail or error.message)
+    return TemplateInvalid(source.label, (error.line or 1) + source.lines_before, why)
+
+
+class Meter:
+    """Counts what was printed, and stops a template that prints without end."""
+
+    def __init__(self) -> None:
+        self._chars = 0
+
+    def charge(self, text: str) -> str:
+        self._chars += len(text)
+        if self._chars > PRINTED_CHARS_MAX:
+            raise ValueError(f"prints more than {PRINTED_CHARS_MAX} characters")
+        return text
+
+
+def _environment(code: str, meter: Meter) -> Environment:
+    """A new one each time: threads render side by side, and each has its own meter."""
+    marked: dict[str, Callable[..., str]] = {
+        "fence": lambda value: fence(words) if (words := text_of(value).strip("\n")) else "",
+        "bullets": lambda value, most=ITEMS_SHOWN: bullets(value, int(most)),
+        "inside": lambda value: _BAR.sub(r"\1\\", text_of(value)),
+    }
+    unmarked: dict[str, Callable[..., str]] = {
+        "clip": lambda value, most=CLIP_BYTES: clip_bytes(text_of(value), max(0, int(most))),
+        "join": lambda value, by=", ": _joined(value, str(by)[:SEPARATOR_CHARS_MAX]),
+    }
+    filters = {
+        **{name: _metered(made, meter, safe) for name, made in marked.items()},
+        **{name: _metered(made, meter, str) for name, made in unmarked.items()},
+    }
+    return Environment(
+        filters=filters,
+        finalizer=lambda value: meter.charge(_printed(value)),
+        fuel=max(FUEL_MIN, min(FUEL_MAX, RAW_BYTES_MAX // max(1, len(code)))),
+        undefined_behavior="strict",
+        auto_escape_callback=lambda _: False,
+        debug=False,
+        pycompat=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _metered(
+    made: Callable[..., str], meter: Meter, mark: Callable[[str], str]
+) -> Callable[..., str]:
+    return lambda *given: mark(meter.charge(made(*given)))
+
+
+def _printed(value: Any) -> str:
+    """What our own filters made is in order; anything else must not look like our headings."""
+    return str(value) if isinstance(value, Markup) else _CONTROL.sub(r"\1\\", text_of(value))
+
+
+# ------------------------------------------------------------------ values as words
+
+
+def text_of(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer():
+            return str(int(value))
+        case Mapping():
+            return described(value)
+        case list() | tuple():
+            return _joined(value, ", ")
+        case _:
+            return str(value)
+
+
+def _joined(value: Any, by: str) -> str:
+    if not isinstance(value, list | tuple):
+        return text_of(value)
+    return by.join(text_of(one) for one in value)
+
+
+def described(record: Mapping[str, Any]) -> str:
+    """`name` (where): message, on one line, as far as the record knows them."""
+    name, where, said = (_line(record.get(key)) for key in ("name", "where", "message"))
+    head = " ".join((*([_code(name)] if name else []), *([f"({where})"] if where else [])))
+    return ": ".join(filter(None, (head, said if said != name else "")))
+
+
+def bullets(value: Any, most: int) -> str:
+    """A list, one line each; of a long one the beginning, and how many more there are."""
+    items = value if isinstance(value, list | tuple) else [value] if value else []
+    lines = [f"- {_bullet(item)}" for item in items[:most]]
+    return "\n".join([*lines, f"- … (+{len(items) - most})"] if len(items) > most else lines)
+
+
+def _bullet(item: Any) -> str:
+    return described(item) if isinstance(item, Mapping) else _code(_line(item))
+
+
+def _line(value: Any) -> str:
+    return one_line(plain(text_of(value)), LINE_CHARS_MAX)
+
+
+def _code(text: str) -> str:
+    """Inline code whose bars are longer than any inside."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    bar = "`" * (longest + 1)
+    return f"{bar} {text} {bar}" if longest else f"{bar}{text}{bar}"
+
+
+def unused(template: Template) -> Iterable[str]:
+    return (name for name in template.source.params if name not in template.used)

@@ -1,0 +1,92 @@
+"""A made-up failure of every kind and pattern, to see a template at work before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yaoki.core.model import Failure, Item, Kind
+from yaoki.formats.prompts.values import COMMON, KINDS, OWN, PARAMS
+
+_VALUES: Mapping[str, Any] = {
+    "errorOutput": "E   assert 8 >= 12\n1 failed in 0.12s",
+    "stdout": "collected 7 items",
+    "stderr": "warning: cache is stale",
+    "exitCode": 3,
+    "timeoutSeconds": 1200,
+    "elapsedSeconds": 1201.5,
+    "changedFiles": ["src/auth/login.py"],
+    "untrackedFiles": ["notes/plan.txt"],
+    "stagedFiles": ["src/auth/session.py"],
+    "failedTests": [
+        {
+            "name": "tests/test_login.py::test_short_password",
+            "error": "assert 8 >= 12",
+            "where": "tests/test_login.py:14",
+        }
+    ],
+    "typeErrors": [
+        {
+            "file": "src/auth/login.py",
+            "line": 7,
+            "code": "arg-type",
+            "message": 'Argument 1 has type "str", expected "int"',
+        }
+    ],
+    "lintErrors": [
+        {"file": "src/auth/login.py", "line": 3, "code": "F401", "message": "os is unused"}
+    ],
+    "unformattedFiles": ["src/auth/rules.py"],
+    "diff": "-x=1\n+x = 1",
+    "missingFiles": ["docs/security.md"],
+    "uncommittedFiles": [
+        {"name": "src/auth/local.py", "message": "ignored by .gitignore:3 local.py"}
+    ],
+    "conflictedFiles": ["src/auth/store.py"],
+    "outsideFiles": ["setup.cfg"],
+    "scope": ["src/auth/**"],
+    "deletedFiles": ["src/billing/invoice.py"],
+    "deleted": 41,
+    "tracked": 60,
+    "omissions": [{"name": "src/auth/form.py:30", "message": "# rest of the code is unchanged"}],
+    "todos": [{"name": "src/auth/mail.py:12", "message": "a note about later work"}],
+    "syntaxErrors": [{"name": "src/auth/token.py", "where": "line 9", "message": "'(' not closed"}],
+    "weakenedTests": [
+        {"name": "test_bounce", "message": "skip was added", "file": "tests/test_mail.py"}
+    ],
+    "branch": "feature/login",
+    "tellTales": [{"name": "src/auth/rules.py:4", "message": "asks who runs it"}],
+    "tooLarge": ["data/dump.bin has 4294967296 bytes, more than limits.file_bytes = 536870912"],
+    "secrets": [{"name": "src/auth/mail.py:7", "message": "the value of MAIL_TOKEN"}],
+    "claim": "the sandbox has no network",
+    "unreadable": "result.json is not JSON",
+}
+_ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)
+_KIND_OF = {
+    "agent-failed": Kind.INCOMPLETE,
+    "no-change": Kind.INCOMPLETE,
+    "too-large": Kind.INCOMPLETE,
+    "merge-conflict": Kind.CONFLICT,
+}
+
+
+def sample(name: str, given: Mapping[str, Any] | None = None) -> Failure:
+    """The failure a template's name stands for, with sample values or those given instead."""
+    held = dict(_sampled(name) if given is None else given)
+    kind = held.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, Kind.QUALITY_FAILURE)
+    held.pop("pattern", None)
+    return Failure(
+        Kind(kind),
+        message=str(
+            held.pop("message", "" if given is not None else "what the last try left undone")
+        ),
+        pattern="" if name in {*KINDS, ""} else name,
+        check=str(held.pop("check", "" if given is not None else "tests")),
+        items=_ITEMS if given is None and name not in OWN else (),
+        params=held,
+    )
+
+
+def _sampled(name: str) -> dict[str, Any]:
+    names = (*OWN.get(name, ()), *COMMON)
+    return {one: _VALUES[one] for one in names if one in _VALUES and one in PARAMS.get(name, names)}

@@ -1,0 +1,159 @@
+"""What a failure gives its template: names, shapes, and plain values that are always there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from yaoki.core.display import plain
+from yaoki.core.excerpt import clip_bytes
+from yaoki.core.model import CONTENT, Failure, Item, Kind
+from yaoki.core.settings.settings import PATTERNS
+
+# Every failure gives these.
+COMMON = (
+    *("kind", "pattern", "check", "message", "errorOutput", "stdout", "stderr"),
+    *("exitCode", "items", "timeoutSeconds", "elapsedSeconds"),
+)
+# What a pattern gives besides; if the check named nothing, its items fill the first list.
+OWN: Mapping[str, tuple[str, ...]] = {
+    "git-dirty": ("changedFiles", "untrackedFiles", "stagedFiles"),
+    "test-failed": ("failedTests", "errorOutput"),
+    "type-error": ("typeErrors",),
+    "lint-error": ("lintErrors",),
+    "format-error": ("unformattedFiles", "diff"),
+    "file-not-exists": ("missingFiles",),
+    "merge-conflict": ("conflictedFiles",),
+    "out-of-scope": ("outsideFiles", "scope"),
+    "mass-deletion": ("deletedFiles", "deleted", "tracked"),
+    "omission": ("omissions",),
+    "todo-added": ("todos",),
+    "syntax-error": ("syntaxErrors",),
+    "no-change": ("exitCode",),
+    "not-committed": ("uncommittedFiles",),
+    "test-weakened": ("weakenedTests",),
+    "branch-not-pushed": ("branch",),
+    "agent-failed": ("claim", "unreadable"),
+    "gamed": ("tellTales",),
+    "too-large": ("tooLarge",),
+    "secret-added": ("secrets",),
+}
+assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"
+
+# The kinds that get words, by the name of their file.
+KINDS: Mapping[str, Kind] = {
+    kind.value.lower().replace("_", "-"): kind
+    for kind in (Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.CONFLICT)
+}
+assert set(KINDS.values()) == CONTENT, "every kind that is told has its words"
+
+PARAMS: Mapping[str, tuple[str, ...]] = {
+    **{pattern: tuple(dict.fromkeys((*own, *COMMON))) for pattern, own in OWN.items()},
+    **dict.fromkeys(KINDS, COMMON),
+    "": COMMON,
+}
+
+FILES = frozenset(
+    {
+        *("changedFiles", "untrackedFiles", "stagedFiles", "unformattedFiles", "missingFiles"),
+        *("conflictedFiles", "outsideFiles", "scope", "deletedFiles"),
+    }
+)
+RECORDS = frozenset(
+    {
+        *("items", "failedTests", "typeErrors", "lintErrors", "omissions", "todos"),
+        *("syntaxErrors", "weakenedTests", "secrets"),
+    }
+)
+# Every record has these, empty where the check did not say.
+RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
+
+TEXT_BYTES_MAX = 32_000
+LIST_MAX = 200
+DEPTH_MAX = 4
+_LINE_ENDS = {0x2028: "\n", 0x2029: "\n"}
+
+
+def values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]:
+    """A plain value for each declared name; what the failure does not carry is empty."""
+    carried = _carried(failure)
+    return {name: shaped(name, carried.get(name)) for name in declared}
+
+
+def _carried(failure: Failure) -> dict[str, Any]:
+    items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
+    given = {name: value for name, value in failure.params.items() if value is not None}
+    own = [name for name in OWN.get(failure.pattern, ()) if name in FILES | RECORDS]
+    from_items = {own[0]: items} if own and not any(given.get(name) for name in own) else {}
+    return {
+        "errorOutput": failure.output,
+        "items": items,
+        **given,
+        **from_items,
+        "kind": failure.kind.value,
+        "pattern": failure.pattern,
+        "check": failure.check,
+        "message": failure.message,
+    }
+
+
+def shaped(name: str, value: Any) -> Any:
+    """As templates expect it: a list of paths, a list of records, or what it is."""
+    held = plain_value(value)
+    if name not in FILES | RECORDS:
+        return held
+    if isinstance(held, str):
+        held = [line for line in held.splitlines() if line.strip()]
+    listed = held if isinstance(held, list) else [held]
+    return [_path(one) if name in FILES else _record(one) for one in listed]
+
+
+def _path(one: Any) -> Any:
+    return _first(one, "name", "path", "file") if isinstance(one, dict) else one
+
+
+def _record(one: Any) -> dict[str, Any]:
+    known = one if isinstance(one, dict) else {"name": one}
+    place = ":".join(str(known[key]) for key in ("file", "line") if known.get(key))
+    return {
+        **dict.fromkeys(RECORD_KEYS, ""),
+        **known,
+        "name": _first(known, "name", "test", "rule", "code", "file"),
+        "message": _first(known, "message", "error", "text"),
+        "error": _first(known, "error", "message", "text"),
+        "where": known.get("where") or place,
+    }
+
+
+def _first(known: Mapping[str, Any], *keys: str) -> Any:
+    return next((known[key] for key in keys if known.get(key)), "")
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """Only plain JSON values reach the engine, for it would call the methods of anything else."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return value
+        case int():
+            return value if abs(value) < 1 << 62 else str(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case Item():
+            return plain_value(
+                {"name": value.name, "message": value.message, "where": value.where}, depth
+            )
+        case Mapping() if depth < DEPTH_MAX:
+            some = list(value.items())[:LIST_MAX]
+            return {_text(key): plain_value(held, depth + 1) for key, held in some}
+        case list() | tuple() | set() | frozenset() if depth < DEPTH_MAX:
+            return [plain_value(one, depth + 1) for one in list(value)[:LIST_MAX]]
+        case _:
+            return _text(value)
+
+
+def _text(value: Any) -> str:
+    """No terminal codes, no hidden characters, and one kind of line end."""
+    return clip_bytes(plain(str(value)).translate(_LINE_ENDS), TEXT_BYTES_MAX)

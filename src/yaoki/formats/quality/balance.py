@@ -1,0 +1,125 @@
+"""Brackets that close nothing or are never closed, in code whose strings are already blanked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from yaoki.formats.quality.languages import Grammar
+from yaoki.formats.quality.lexer import Reading
+
+_OPENER = {")": "(", "]": "[", "}": "{"}
+_BRACKET = re.compile(r"[()\[\]{}]")
+_DIRECTIVE = re.compile(r"\s*#\s*(\w+)(.*)")
+_CONDITIONS = frozenset(
+    {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "elseif", "else", "endif"}
+)
+_PREPROCESSED = frozenset({"c", "csharp", "swift"})
+# Text between tags may hold round and square brackets that are only words.
+_TAGS = re.compile(r"</\w|/>|</>")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the syntax, and where.  `truncated`: the file ends in the middle."""
+
+    line: int
+    message: str
+    truncated: bool = False
+
+
+def unbalanced(reading: Reading, grammar: Grammar) -> Problem | None:
+    """The first thing that cannot be; None when all is closed or nobody can say."""
+    if not grammar.pairs:
+        return None
+    if reading.open_at >= 0:
+        line = reading.line_at(reading.open_at)
+        return Problem(line, f"what line {line} opens (a string or a comment) never ends", True)
+    if grammar.name in _PREPROCESSED:
+        return _in_branches(reading, grammar)
+    jsx = grammar.name == "javascript" and _TAGS.search(reading.code)
+    return _walk(reading.code, "{}" if jsx else grammar.pairs)
+
+
+def _in_branches(reading: Reading, grammar: Grammar) -> Problem | None:
+    """Of conditionals that open what another closes nobody can say which belong together."""
+    chosen = _one_branch(reading, every=grammar.name != "swift")
+    problem = _walk(chosen.code, grammar.pairs)
+    return None if problem and any(_walk(part, grammar.pairs) for part in chosen.parts) else problem
+
+
+def _walk(code: str, pairs: str) -> Problem | None:
+    opened: list[tuple[str, int]] = []
+    line, at = 1, 0
+    for hit in _BRACKET.finditer(code):
+        mark = hit[0]
+        if mark not in pairs:
+            continue
+        line, at = line + code.count("\n", at, hit.start()), hit.start()
+        if mark in "([{":
+            opened.append((mark, line))
+        elif not opened:
+            return Problem(line, f"{mark!r} closes nothing")
+        elif opened.pop()[0] != _OPENER[mark]:
+            return Problem(line, f"{mark!r} does not close what was opened last")
+    if not opened:
+        return None
+    mark, line = opened[-1]
+    return Problem(line, f"the file ends in the middle: {mark!r} is never closed", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The code of the chosen branches, and each branch of a finished conditional by itself."""
+
+    code: str
+    parts: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Branch:
+    off: bool
+    taken: bool
+    guard: str
+    lines: list[str]
+
+
+def _one_branch(reading: Reading, *, every: bool) -> Chosen:
+    """Code without its directives: of every conditional only the first branch is kept.
+
+    `every`: any directive goes, for in C a `#define` may hold anything.
+    """
+    kept: list[str] = []
+    open_: list[_Branch] = []
+    parts: list[str] = []
+    continued = False
+    for line, whole in zip(reading.code.split("\n"), reading.text.split("\n"), strict=True):
+        directive = None if continued else _DIRECTIVE.match(line)
+        if directive and not every and directive[1] not in _CONDITIONS:
+            directive = None
+        hidden = continued or directive is not None or any(branch.off for branch in open_)
+        continued = every and (continued or directive is not None) and whole.rstrip().endswith("\\")
+        if directive is not None:
+            parts += _turn(open_, directive[1], directive[2].strip())
+        elif open_ and not hidden:
+            open_[-1].lines.append(line)
+        kept.append("" if hidden else line)
+    return Chosen("\n".join(kept), tuple(parts))
+
+
+def _turn(open_: list[_Branch], word: str, condition: str) -> list[str]:
+    """Enter, change or leave a conditional; what was left is told."""
+    if word in {"if", "ifdef", "ifndef"}:
+        off = condition in {"0", "false"}
+        open_.append(_Branch(off, not off, condition if word == "ifndef" else "", []))
+    elif word == "define" and open_ and open_[-1].guard == condition.split("(")[0].split(" ")[0]:
+        open_[-1].guard = "#"
+    elif word in _CONDITIONS - {"endif"} and open_:
+        # After a branch that was kept every other is left out; after `#if 0` the next one stands.
+        open_[-1].off = open_[-1].taken
+        open_[-1].taken = True
+    elif word == "endif" and open_:
+        left = open_.pop()
+        # A guard around a whole header says nothing of what stands in it.
+        return [] if left.guard == "#" else ["\n".join(left.lines)]
+    return []

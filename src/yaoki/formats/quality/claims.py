@@ -1,0 +1,66 @@
+"""Q1, Q5, Q6: what was promised or said, against what is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from yaoki.core.model import TaskKind
+from yaoki.formats.quality.claimed_files import PATHS_MAX, said_paths
+from yaoki.formats.quality.model import Claims
+
+SAID_CHARS_MAX = 20_000
+_DONE = re.compile(
+    r"\ball (?:\d+ )?(?:the )?(?:unit |integration )?(?:tests|checks) (?:now )?(?:are )?"
+    r"(?:pass|passed|passing|green)\b"
+    r"|(?:^|[.!:\n]\s{0,4})(?:done|completed|finished|all done)\b(?=[.!,:\s]|\Z)"
+    r"|\b(?:task|work|implementation|everything|changes?|feature|fix) (?:is|are|has been|have been)"
+    r" (?:now )?(?:complete|completed|done|finished|implemented)\b"
+    r"|\b(?:i have|i've|successfully) (?:successfully )?"
+    r"(?:completed|implemented|finished|fixed|added|created|updated)\b"
+    r"|(?:完了|実装|修正|対応)(?:し|いたし)ました|(?:完了|成功)です|テスト(?:は|が)?(?:すべて|全て)(?:通|成功|パス)",
+    re.IGNORECASE,
+)
+_UNDONE = re.compile(
+    r"\b(?:not|never|cannot|unable|failed|nothing|isn't|wasn't|couldn't|can't|without)\b|ません|できな|失敗",
+    re.IGNORECASE,
+)
+
+
+def missing_files(
+    claims: Claims, changed: frozenset[str], exists: Callable[[str], bool]
+) -> list[str]:
+    """Q1: files the plan expects, and files the agent says it made, that are not there."""
+    expected = list(dict.fromkeys(path for path in claims.files_expected[:PATHS_MAX] if path))
+    lost = [path for path in expected if not exists(path)]
+    for path in dict.fromkeys(said_paths(claims.said[-SAID_CHARS_MAX:])):
+        if path not in expected and not exists(path) and not _meant(path, changed):
+            lost.append(path)
+    return lost
+
+
+def _meant(path: str, changed: frozenset[str]) -> bool:
+    """An agent often names a file by its last parts only."""
+    return any(known == path or known.endswith(f"/{path}") for known in changed)
+
+
+def evidence_missing(claims: Claims) -> str:
+    """Q5: why nothing here proves the task; empty when something does."""
+    match claims.kind:
+        case TaskKind.CHANGE if not claims.changed and claims.checks_passed is not True:
+            return "nothing was changed, and the checks do not pass without a change"
+        case TaskKind.REPORT if not claims.changed and not claims.report.strip():
+            return "there is no report"
+        case _:
+            return ""
+
+
+def claimed_done(claims: Claims) -> str:
+    """Q6: the words that claim completion although nothing proves it; empty when there are none."""
+    if claims.kind not in {TaskKind.CHANGE, TaskKind.REPORT} or not evidence_missing(claims):
+        return ""
+    for line in reversed(claims.said[-SAID_CHARS_MAX:].split("\n")):
+        shown = line[-500:]
+        if _DONE.search(shown) and not _UNDONE.search(shown):
+            return shown.strip()
+    return ""

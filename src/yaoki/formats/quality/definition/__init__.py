@@ -1,0 +1,11 @@
+"""The definition of a check: which files make it, and whether a change weakens them.
+
+Values in, values out: trees are read through `TreeView`, nothing is run.
+"""
+
+from __future__ import annotations
+
+from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.formats.quality.definition.review import definition_files, review
+
+__all__ = ["DefinitionReview", "TreeView", "definition_files", "review"]

@@ -1,0 +1,237 @@
+"""Two versions of a Python test or helper: is what it asserted still asserted?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from yaoki.core.model import Item
+from yaoki.formats.quality.definition.assertions import ANY_ERROR, TEXT_CHARS_MAX, Assertion
+from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms
+from yaoki.formats.quality.definition.units import MODULE, Source, Unit
+from yaoki.formats.quality.python import parsed
+
+LOOSENED = "an assertion was removed or loosened"
+CASE = "a case or an expected value was removed or changed"
+_HARMLESS_DECORATORS = re.compile(
+    r"(?:pytest\.)?(?:mark\.(?!skip|xfail)\w+|fixture)|(?:pytest\.mark\.)?(?:parametrize|usefixtures)"
+    r"|given|settings|example|override|staticmethod|classmethod|property|asyncio|anyio"
+)
+_SKIPS = re.compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """`items`: surely weaker.  `unsure`: changed in a way whose effect nobody can read off."""
+
+    items: list[Item] = field(default_factory=list)
+    unsure: bool = False
+
+
+def compare_units(old: Unit, new: Unit, path: str, judged: Judgement) -> None:
+    if old.text == new.text or old.shape == new.shape:
+        return
+    name = path if old.name == MODULE else old.name.rpartition(".")[2]
+    if new.unfit and not old.unfit:
+        judged.items.append(Item(name, new.unfit, path))
+        return
+    lost, gained = _differences(old.assertions, new.assertions)
+    for one in lost:
+        verdict = _kept(one, lost, gained, new)
+        if verdict == "lost":
+            words = CASE if one.kind == "row" else LOOSENED
+            judged.items.append(Item(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
+        judged.unsure |= verdict == "unsure"
+    if not lost and old.name != MODULE:
+        judged.unsure |= not _only_adds(old, new)
+    judged.unsure |= _decorated(old, new)
+
+
+def _differences(
+    old: Sequence[Assertion], new: Sequence[Assertion]
+) -> tuple[list[Assertion], list[Assertion]]:
+    before, after = Counter(a.text for a in old), Counter(a.text for a in new)
+    return _left(old, before - after), _left(new, after - before)
+
+
+def _left(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
+    found = []
+    for one in held:
+        if many[one.text] > 0:
+            many[one.text] -= 1
+            found.append(one)
+    return found
+
+
+def _kept(one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion], new: Unit) -> str:
+    """`kept`, `unsure` or `lost`."""
+    if one.kind == "call":
+        return "unsure"
+    if one.kind != "row" and form_of_text(one.text) in table_forms(new):
+        return "kept"
+    alike = [g for g in gained if _as_strong(g, one) and one.constants <= g.constants]
+    if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
+        return "kept"
+    # The same values may stand in other places, or with another sign.
+    if alike or (one.kind != "row" and in_table(one, new)):
+        return "unsure"
+    if any(g.kind in ("call", "truth") and one.constants <= g.constants for g in gained):
+        shared = any(one.names & g.names for g in gained if g.kind in ("call", "truth"))
+        if shared and any(g.kind == "call" for g in gained):
+            return "unsure"
+    many = sum(1 for a in lost if a.kind == one.kind)
+    come = sum(1 for a in gained if _as_strong(a, one))
+    return "unsure" if come >= many and one.constants <= new.constants else "lost"
+
+
+def _as_strong(new: Assertion, old: Assertion) -> bool:
+    if new.kind == old.kind == "raises":
+        return not (new.names & ANY_ERROR) - old.names
+    return new.kind == old.kind or (new.kind == "eq" and old.kind in ("truth", "other"))
+
+
+def in_table(one: Assertion, unit: Unit) -> bool:
+    """Is it one case of a test that takes its values from a table?"""
+    cases = [a for a in unit.assertions if a.kind == "row"]
+    bodies = [a for a in unit.assertions if a.kind != "row" and _as_strong(a, one)]
+    return any(
+        one.constants <= case.constants | body.constants and one.names & body.names
+        for case in cases
+        for body in bodies
+    )
+
+
+def covers(old: Unit, new: Unit) -> str:
+    """Does this other test assert everything that one did?  `kept`, `unsure` or `lost`."""
+    asked = [a for a in old.assertions if a.kind != "call"]
+    if not asked:
+        calls = {a.text for a in old.assertions}
+        return "kept" if calls and calls <= {a.text for a in new.assertions} else "lost"
+    known = table_forms(new) | {form_of_text(a.text) for a in new.assertions if a.kind != "row"}
+    if all(form_of_text(one.text) in known for one in asked):
+        return "kept"
+    return "unsure" if all(_asked_alike(one, new) for one in asked) else "lost"
+
+
+def _asked_alike(one: Assertion, new: Unit) -> bool:
+    """With the same values, if perhaps in other places."""
+    return in_table(one, new) or any(
+        _as_strong(other, one)
+        and one.constants <= other.constants
+        and (one.names <= other.names or one.text == other.text)
+        for other in new.assertions
+    )
+
+
+# ------------------------------------------------------------------ other statements
+
+
+def _only_adds(old: Unit, new: Unit) -> bool:
+    """Are all statements still there, in order, and those between them about something else?"""
+    rest = iter(new.statements)
+    if not all(any(one == other for other in rest) for one in old.statements):
+        return False
+    many = Counter(new.statements) - Counter(old.statements)
+    used = frozenset(re.findall(r"\w+", old.shape))
+    return all(_harmless(text, used) for text in many)
+
+
+def _harmless(text: str, used: frozenset[str]) -> bool:
+    tree = parsed(text)
+    if tree is None:
+        return False
+    for node in ast.walk(tree):
+        if isinstance(
+            node, (ast.Return, ast.Raise, ast.Global, ast.Nonlocal, ast.Delete, ast.Import)
+        ):
+            return False
+        if isinstance(node, (ast.ImportFrom, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in used:
+            return False
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, ast.Call) and _replaces(ast.unparse(node.func)):
+            return False
+    return True
+
+
+def _replaces(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return last in (
+        "setattr",
+        "delattr",
+        "setitem",
+        "patch",
+        "exit",
+        "_exit",
+        "object",
+        "exec",
+        "eval",
+    )
+
+
+def _decorated(old: Unit, new: Unit) -> bool:
+    """A new decorator may do anything with its test; marks and tables do not."""
+    come = set(new.decorators) - set(old.decorators)
+    known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in come)
+    gone = [one for one in set(old.decorators) - set(new.decorators) if "parametrize" not in one]
+    return not all(known) or bool(gone)
+
+
+# ------------------------------------------------------------------ the module
+
+
+def compare_values(old: Source, new: Source, path: str, judged: Judgement) -> None:
+    """Tables and expected values that stand beside the tests under a name."""
+    changed = [name for name, held in old.values.items() if new.values.get(name) != held]
+    if not changed:
+        return
+    asserted = {name for unit in old.units.values() for a in unit.assertions for name in a.names}
+    texts = "\n".join(unit.text for unit in old.units.values() if unit.name != MODULE)
+    for name in changed:
+        held, bare = old.values[name], name.rpartition(".")[2]
+        if not re.search(rf"\b{re.escape(bare)}\b", texts):
+            continue
+        if name not in new.values:
+            judged.unsure = True
+            continue
+        lost, gained = _differences(held, new.values[name])
+        gone = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
+        gone = [one for one in gone if one.constants or one not in gained]
+        table = len(held) != 1 or held[0].text not in held[0].constants
+        if gone and (table or bare in asserted):
+            judged.items.append(Item(bare, f"{CASE}: {gone[0].text[:TEXT_CHARS_MAX]}", path))
+        elif lost:
+            judged.unsure = True
+
+
+def compare_modules(old: Source, new: Source, judged: Judgement) -> None:
+    """What the file does when it is loaded, values and assertions apart."""
+    before, after = (tuple(_acts(source, old)) for source in (old, new))
+    if before == after:
+        return
+    used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
+    gone = Counter(before) - Counter(after)
+    come = Counter(after) - Counter(before)
+    judged.unsure |= bool(gone) or not all(_harmless(text, used) for text in come)
+
+
+def _acts(source: Source, old: Source) -> Iterator[str]:
+    """Values that stood before are compared case by case."""
+    for text in source.module:
+        name = re.match(r"(\w+)(?::[^=]+)? = ", text)
+        if not (name and name[1] in old.values) and not text.startswith("assert "):
+            yield text
+
+
+def swapped(old: Source, new: Source) -> Iterable[tuple[str, str, str]]:
+    """Names that the tests used and that now come from another module: name, before, after."""
+    used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
+    for name, module in old.imported.items():
+        now = new.imported.get(name)
+        if now is not None and now != module and name in used:
+            yield name, module, now

@@ -1,0 +1,150 @@
+"""The same question in other words: two Python assertions that fail for the same reasons.
+
+Only what is certain counts.  Equal constants prove nothing: `sub(3, 1) == 2` and `sub(1, 3) == 2`
+have the same ones, and so have `2` and `-2`.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+
+from yaoki.formats.quality.definition.units import Function, Unit
+from yaoki.formats.quality.python_suites import last_name
+
+ROWS_MAX = 2_000
+Form = str | frozenset[str]
+Binding = Mapping[str, ast.expr]
+
+
+def form_of(node: ast.expr) -> Form:
+    """A form that is equal for `a == b`, `b == a` and `assertEqual(a, b)`."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return frozenset({ast.unparse(left), ast.unparse(right)})
+        case ast.Call(func=func, args=[one, other, *_]) if last_name(func) == "assertEqual":
+            return frozenset({ast.unparse(one), ast.unparse(other)})
+        case ast.Call(func=func, args=[one, *_]) if last_name(func) == "assertTrue":
+            return form_of(one)
+        case _:
+            return ast.unparse(node)
+
+
+def form_of_text(text: str) -> Form:
+    """Of an assertion that is kept as text; one that cannot be read only equals itself."""
+    try:
+        return form_of(ast.parse(text, mode="eval").body)
+    except (SyntaxError, RecursionError, ValueError):
+        return text
+
+
+def table_forms(unit: Unit) -> frozenset[Form]:
+    """Every question that a test asks of the cases of its tables, with the values put in."""
+    return loop_forms(unit) | _parametrized(unit)
+
+
+def loop_forms(unit: Unit) -> frozenset[Form]:
+    """Those of loops, whose cases a runner counts as one test."""
+    body = unit.node.body if unit.node is not None else ()
+    found: set[Form] = set()
+    for one in body:
+        # Whatever else stands before a loop may end the test, or change what it compares.
+        if isinstance(one, ast.For) and not one.orelse:
+            found |= _asked(one.body, _of_rows(one.target, one.iter))
+        elif not _questions([one]):
+            return frozenset(found)
+    return frozenset(found)
+
+
+def _parametrized(unit: Unit) -> frozenset[Form]:
+    node = unit.node
+    tables = [d for d in (node.decorator_list if node else ()) if last_name(d) == "parametrize"]
+    if node is None or len(tables) != 1:
+        return frozenset()
+    return frozenset(_asked(node.body, _of_decorator(tables[0], node)))
+
+
+def _of_decorator(table: ast.expr, node: Function) -> Iterator[Binding]:
+    match table:
+        case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=[]):
+            match names:
+                case ast.Constant(value=str(words)):
+                    parts = [part.strip() for part in words.split(",") if part.strip()]
+                case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                    parts = [str(e.value) for e in elts if isinstance(e, ast.Constant)]
+                case _:
+                    return
+            given = {arg.arg for arg in node.args.args}
+            if not parts or not given >= set(parts):
+                return
+            targets: list[ast.expr] = [ast.Name(part, ast.Store()) for part in parts]
+            target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+            yield from _of_rows(target, rows)
+        case _:
+            return
+
+
+def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
+    """What each case of a table that is written out puts under which name."""
+    if not isinstance(over, (ast.List, ast.Tuple)) or len(over.elts) > ROWS_MAX:
+        return
+    for row in over.elts:
+        match target, row:
+            case ast.Name(id=name), _ if not isinstance(row, ast.Starred):
+                yield {name: row}
+            case ast.Tuple(elts=names), ast.Tuple(elts=values) | ast.List(elts=values):
+                pairs = [*zip(names, values, strict=False)]
+                plain = all(isinstance(n, ast.Name) for n in names)
+                if plain and len(names) == len(values):
+                    yield {n.id: v for n, v in pairs if isinstance(n, ast.Name)}
+            case _:
+                continue
+
+
+def _asked(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
+    questions = _questions(body)
+    return {form_of(_put_in(one, case)) for case in cases for one in questions}
+
+
+def _questions(body: Sequence[ast.stmt]) -> list[ast.expr]:
+    """The assertions of a block that holds nothing else; none where it does."""
+    found: list[ast.expr] = []
+    for one in body:
+        match one:
+            case ast.Expr(value=ast.Constant()):
+                continue
+            case ast.Assert(test=ast.BoolOp(op=ast.And(), values=values)):
+                found += values
+            case ast.Assert(test=test):
+                found.append(test)
+            case ast.Expr(value=ast.Call(func=func) as call) if _asserts(func):
+                found.append(call)
+            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=func))], body=inner) if (
+                last_name(func) == "subTest"
+            ):
+                asked = _questions(inner)
+                if not asked:
+                    return []
+                found += asked
+            case _:
+                return []
+    return found
+
+
+def _asserts(func: ast.expr) -> bool:
+    match func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name.startswith("assert")
+        case _:
+            return False
+
+
+def _put_in(question: ast.expr, case: Binding) -> ast.expr:
+    class Values(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(case[node.id]) if node.id in case else node
+
+    made = Values().visit(copy.deepcopy(question))
+    assert isinstance(made, ast.expr)
+    return made

@@ -1,0 +1,242 @@
+"""What a runner loads by itself: conftest files, plugins, and modules that take a name's place."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from posixpath import dirname
+
+from yaoki.core.model import Item
+from yaoki.formats.quality.definition.comparison import Judgement
+from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.references import modules
+from yaoki.formats.quality.definition.roles import in_test_folder
+from yaoki.formats.quality.definition.units import Source, Unit, replaced_in
+from yaoki.formats.quality.languages import foreign
+from yaoki.formats.quality.python_suites import last_name
+from yaoki.formats.quality.suites import is_test
+
+REPLACES = "it replaces what the tests use"
+_DECIDES = re.compile(
+    r"load_tests|pytest_(?:collection\w*|ignore_collect|collect_\w+|pycollect_\w+|itemcollected|deselected"
+    r"|runtest_\w+|pyfunc_call|sessionfinish|sessionstart|report_\w+|exception_interact|make_\w+|generate_tests"
+    r"|load_initial_conftests|cmdline_\w+|unconfigure|assertrepr_compare|assertion_pass|fixture_setup)"
+)
+_HARMLESS = frozenset({"pytest_addoption", "pytest_report_header", "pytest_plugin_registered"})
+_RUNNERS = frozenset(
+    {"pytest", "_pytest", "unittest", "doctest", "nose", "nose2", "pluggy", "coverage", "xmlrunner"}
+    | {
+        "mypy",
+        "ruff",
+        "flake8",
+        "pylint",
+        "tox",
+        "nox",
+        "hypothesis",
+        "testtools",
+        "ward",
+        "behave",
+    }
+)
+_CUSTOM = frozenset({"sitecustomize", "usercustomize"})
+_PATCHED = frozenset({*_RUNNERS, "builtins", "__builtins__"})
+_MAY_PATCH = re.compile(
+    r"unittest|pytest|builtins|doctest|coverage|hypothesis|sys\.modules|pluggy|nose|testtools"
+)
+# Settings that a test may make for itself.
+_OWN = re.compile(
+    r"\.maxDiff$|\.longMessage$|^sys\.(?:path|argv|stdout|stderr|stdin|dont_write_bytecode)\b|^os\.environ"
+)
+# A call that is made when the file is loaded; where modules are searched is looked at elsewhere.
+_ACT = re.compile(r"(?!sys\.path\b|os\.environ\b|load_dotenv\b)[\w.]+\(")
+_NODE_RUNNER = re.compile(
+    r"(?:^|/)node_modules/(?:\.bin/|(?:jest|mocha|vitest|ava|tap|eslint|typescript|chai|@jest|@vitest)/)"
+)
+
+
+# ------------------------------------------------------------------ replaced names
+
+
+def replaced_names(path: str, old: Source, new: Source, base: Files, judged: Judgement) -> None:
+    """Names of the runner, or of the program under test, that the file binds anew."""
+    was = {words for words, _ in old.replaced}
+    patches = _runner_patches(new) - _runner_patches(old)
+    for words in sorted(patches):
+        judged.items.append(Item(words, "it replaces a part of the test runner", path))
+    if not is_test(path):
+        return
+    for words, line in new.replaced:
+        if words in was or words in patches or _OWN.search(words):
+            continue
+        if _of_repository(words, new.imported, path, base):
+            judged.items.append(Item(words, f"{REPLACES} (line {line})", path))
+        else:
+            judged.unsure = True
+
+
+def may_patch(text: str) -> bool:
+    """Is a look at the whole file worth while?"""
+    return _MAY_PATCH.search(text) is not None
+
+
+def _runner_patches(source: Source) -> set[str]:
+    """Assignments to the runner's own names, in functions too: they may be called at any time."""
+    found: set[str] = set()
+    for node in ast.walk(source.tree) if source.tree is not None else ():
+        targets: list[ast.expr] = []
+        if isinstance(node, (ast.Assign, ast.Delete)):
+            targets = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript))]
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "delattr"):
+            targets = node.args[:1]
+        found |= {ast.unparse(one) for one in targets if _of_runner(one, source.imported)}
+    return found
+
+
+def _of_runner(target: ast.expr, imported: dict[str, str]) -> bool:
+    text = ast.unparse(target)
+    if re.match(r"sys\.modules\[['\"](?:pytest|unittest|_pytest|builtins)", text):
+        return True
+    root = re.split(r"[.\[]", text)[0]
+    module = imported.get(root, "" if root != "__builtins__" else root)
+    return module.lstrip(".").partition(".")[0] in _PATCHED and not _OWN.search(text)
+
+
+def _of_repository(words: str, imported: dict[str, str], path: str, product: Files) -> bool:
+    root = re.split(r"[.\[(,]", words.removeprefix("setattr(").removeprefix("delattr("))[0]
+    name = imported.get(root, "").lstrip(".")
+    ways = (name, name.rpartition(".")[0])
+    return any(list(modules(way, path, product)) for way in ways if way)
+
+
+# ------------------------------------------------------------------ conftest and plugins
+
+
+def judge_plugin(path: str, old: Source, new: Source, base: Files, judged: Judgement) -> None:
+    """Hooks, lists of plugins and fixtures of a file that the runner loads by itself."""
+    _hooks(path, old, new, judged)
+    _assigned(path, old, new, judged)
+    for name, unit in new.units.items():
+        fixture = any("fixture" in one for one in unit.decorators)
+        # In a file of tests only those that no test asks for reach the tests that stood there.
+        own = is_test(path) and not path.endswith("conftest.py")
+        asked = own and not any("autouse=True" in one for one in unit.decorators)
+        if fixture and name not in old.units and not asked:
+            _fixture(path, unit, new.imported, base, judged)
+
+
+def _hooks(path: str, old: Source, new: Source, judged: Judgement) -> None:
+    for name, unit in new.units.items():
+        marked = any("hookimpl" in one for one in unit.decorators)
+        hook = marked or name.startswith("pytest_") or name == "load_tests"
+        if not hook or unit.node is None or name in _HARMLESS:
+            continue
+        known = old.units.get(name)
+        if known is not None and known.shape == unit.shape:
+            continue
+        if name == "pytest_configure" and _only_marks(unit.node):
+            continue
+        if _DECIDES.fullmatch(name) or (marked and not name.startswith("pytest_")):
+            judged.items.append(Item(name, "it changes which tests count", path))
+        else:
+            judged.unsure = True
+
+
+def _only_marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+    stores = (n for n in ast.walk(node) if isinstance(n, (ast.Assign, ast.Raise, ast.Delete)))
+    return all(last_name(n.func) == "addinivalue_line" for n in calls) and not any(stores)
+
+
+def _assigned(path: str, old: Source, new: Source, judged: Judgement) -> None:
+    for text in set(new.module) - set(old.module):
+        if text.startswith("collect_ignore"):
+            name = text.partition(" ")[0]
+            judged.items.append(Item(name, "it changes which tests count", path))
+        elif text.startswith("pytest_plugins"):
+            judged.items.append(Item("pytest_plugins", "it loads a plugin into the runner", path))
+        elif path.endswith("conftest.py") and _ACT.match(text):
+            judged.unsure = True
+
+
+def _fixture(
+    path: str, unit: Unit, imported: dict[str, str], base: Files, judged: Judgement
+) -> None:
+    """A new fixture is only dangerous when tests that stood there get it without asking."""
+    autouse = any("autouse=True" in one for one in unit.decorators)
+    patches = re.search(r"\.(?:setattr|setitem|patch)\b|patch\(", unit.shape)
+    replaced = list(replaced_in(unit.node, imported)) if unit.node is not None else []
+    if autouse and (patches or replaced):
+        judged.items.append(Item(unit.name, f"{REPLACES}, in every test", path))
+    elif autouse or _asked_for(unit.name, base):
+        judged.unsure = True
+
+
+def _asked_for(name: str, base: Files) -> bool:
+    asks = re.compile(rf"def test\w*\([^)]*\b{re.escape(name)}\b")
+    tests = (path for path in sorted(base.paths) if path.endswith(".py") and is_test(path))
+    return any(asks.search(base.text(path)) for path in list(tests)[:500])
+
+
+# ------------------------------------------------------------------ modules that take a place
+
+
+def shadows(base: Files, candidate: Files, searched: set[str]) -> Iterator[tuple[str, str]]:
+    """New files that are found before the runner or the standard library: path, and the name.
+
+    The name is empty where only a second look can tell.
+    """
+    new = candidate.paths - base.paths
+    folders = {*searched, *_top_folders(candidate)}
+    for path in sorted(new):
+        if _NODE_RUNNER.search(path) or path.endswith(".pth"):
+            yield path, path.rpartition("node_modules/")[2]
+            continue
+        name, folder = _module_name(path, folders)
+        if name in _CUSTOM:
+            yield path, "the start of Python"
+        elif name in _RUNNERS and folder is not None:
+            yield path, name
+        elif folder is not None and (name in sys.stdlib_module_names or _covers(path, name, base)):
+            yield path, ""
+
+
+def idle_targets(goals: Iterable[str], base: Files, candidate: Files) -> Iterator[str]:
+    """New files named like a target of a check: make finds them there and runs nothing."""
+    for goal in dict.fromkeys(goals):
+        if goal in candidate.paths and goal not in base.paths:
+            yield goal
+
+
+def _covers(path: str, name: str, base: Files) -> bool:
+    """Does it lie among the tests and bear the name of a module of the program?"""
+    tests = in_test_folder(path) or any(is_test(one) for one in base.beneath(dirname(path) or ""))
+    places = (
+        f"{top}{name}{end}" for top in ("", "src/", "lib/") for end in (".py", "/__init__.py")
+    )
+    others = [place for place in places if place != path and place in base.paths]
+    return bool(dirname(path)) and tests and bool(others)
+
+
+def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
+    """The top-level name of a module, and the folder it is found in."""
+    if not path.endswith((".py", ".pyi", ".so")) or foreign(path):
+        return "", None
+    parts = path.split("/")
+    for at in reversed(range(len(parts))):
+        folder = "/".join(parts[:at])
+        if folder in folders:
+            return parts[at].partition(".")[0], folder
+    return parts[-1].partition(".")[0], None
+
+
+def _top_folders(files: Files) -> Iterator[str]:
+    """Folders that Python searches for modules: the root, and where packages of tests begin."""
+    yield from ("", "src", "lib")
+    for path in files.paths:
+        if path.endswith(".py") and is_test(path):
+            folder = dirname(path)
+            while folder and f"{folder}/__init__.py" in files.paths:
+                folder = dirname(folder)
+            yield folder

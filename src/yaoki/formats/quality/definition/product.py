@@ -1,0 +1,110 @@
+"""The program under test: what a check runs or reads, and what the task may change all the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from yaoki.core.scope import covered
+from yaoki.formats.quality.definition import scripts
+from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.reached_files import Reach, Role
+from yaoki.formats.quality.definition.references import python_imports
+from yaoki.formats.quality.definition.roles import is_data, language, names_a_verdict
+from yaoki.formats.quality.definition.shell import calls
+from yaoki.formats.quality.definition.tools import READERS, program_of
+from yaoki.formats.quality.suites import is_test
+
+FILES_MAX = 2_000
+_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
+_STARTS = re.compile(r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\.")
+_BUILT_IN = frozenset(
+    {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Asked with the base's tree: what the candidate says of itself proves nothing."""
+
+    base: Files
+    reach: Reach
+    scope: tuple[str, ...]
+    goal: str
+
+    def holds(self, path: str, text: str) -> bool:
+        """Is it the work itself, which a check only runs?"""
+        if names_a_verdict(path):
+            return False
+        if self.named(path, literally=True) or self._imported(path):
+            return True
+        if scripts.holds_verdict(path, text):
+            return False
+        program = self.reach.roles.get(path) is Role.PROGRAM
+        return program or self.named(path) or self._used_by_scripts(path)
+
+    def named(self, path: str, *, literally: bool = False) -> bool:
+        """Does the scope cover it, or the goal name it?"""
+        inside = path in self.scope if literally else bool(self.scope) and covered(path, self.scope)
+        name = re.escape(path.rsplit("/", 1)[-1])
+        return inside or re.search(rf"(?<![\w.]){name}(?![\w/])", self.goal) is not None
+
+    def is_tested(self, path: str) -> bool:
+        return self.named(path) or self._imported(path)
+
+    def _imported(self, path: str) -> bool:
+        """Do tests import it?  Then it is the program that they test."""
+        stem = re.escape(path.rsplit("/", 1)[-1].partition(".")[0])
+        asks = re.compile(
+            rf"^\s*(?:from\s+[\w.]*\b{stem}\s+import|import\s+[\w.]*\b{stem}\b)"
+            rf"|(?:require\(|from\s)\s*['\"][^'\"\n]*\b{stem}(?:\.\w+)?['\"]",
+            re.MULTILINE,
+        )
+        tests = [one for one in sorted(self.base.paths) if is_test(one) and not is_data(one)]
+        return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
+
+    def _used_by_scripts(self, path: str) -> bool:
+        """Does a script that makes the verdict import it?  Then it is what the script looks at."""
+        if not path.endswith(".py"):
+            return False
+        scripts_ = (p for p, role in self.reach.roles.items() if role is Role.SCRIPT and p != path)
+        judges = (p for p in scripts_ if p.endswith(".py") and p in self.base.paths)
+        return any(path in python_imports(self.base.text(p), p, self.base) for p in judges)
+
+    def holds_data(self, path: str) -> bool:
+        return self.named(path) or self._reads(path) or self._is_subject(path)
+
+    def _reads(self, path: str) -> bool:
+        """Does the program itself name this file of data?"""
+        name = path.rsplit("/", 1)[-1]
+        code = [
+            one
+            for one in sorted(self.base.paths)
+            if _CODE.search(one) and not is_test(one) and one not in self.reach.roles
+        ]
+        return any(name in self.base.text(one) for one in code[:FILES_MAX])
+
+    def _is_subject(self, path: str) -> bool:
+        """Do tests look at this file of data and at nothing else, so that it is what they test?
+
+        A test that also calls the program compares the two, and the file is what it expects.
+        """
+        name = path.rsplit("/", 1)[-1]
+        roles = (Role.TEST, Role.SCRIPT, Role.SUPPORT)
+        readers = [
+            one
+            for one, role in self.reach.roles.items()
+            if role in roles and not is_data(one) and name in self.base.text(one)
+        ]
+        return bool(readers) and not any(self._runs_program(one) for one in readers)
+
+    def _runs_program(self, path: str) -> bool:
+        text = self.base.text(path)
+        spoken = language(path, text)
+        if spoken == "py":
+            own = (one for one in python_imports(text, path, self.base) if not is_test(one))
+            return any(own) or _STARTS.search(text) is not None
+        if spoken == "sh":
+            programs = {program_of(call.words) for call in calls(text)}
+            return bool(programs - READERS - _BUILT_IN)
+        return True

@@ -1,0 +1,321 @@
+"""Every tracked file that the command of a check names or reaches, and as what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from posixpath import basename, dirname, join
+
+from yaoki.core.model import CheckSpec
+from yaoki.core.scope import covered
+from yaoki.formats.quality.definition import recipes, references
+from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.lookups import (
+    code_kind,
+    found_scripts,
+    interpreted,
+    module_files,
+    plugin_files,
+    run_parts,
+    settings_files,
+)
+from yaoki.formats.quality.definition.reached_files import Reach, Role
+from yaoki.formats.quality.definition.roles import (
+    in_test_folder,
+    is_data,
+    is_expected,
+    is_product_data,
+    is_script,
+    is_support,
+    language,
+)
+from yaoki.formats.quality.definition.shell import Call, calls
+from yaoki.formats.quality.definition.tools import READERS, RUNNERS, program_of
+from yaoki.formats.quality.suites import is_test
+
+REACHED_MAX = 3_000
+LIST_LINES_MAX = 1_000
+_SOURCES = frozenset({".", "source"})
+_NODE_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_NODE_OWN = frozenset(
+    {"install", "ci", "exec", "dlx", "add", "i", "x", "create", "init", "audit", "pack", "cache"}
+)
+
+
+def reach(checks: Sequence[CheckSpec], files: Files, *, tests: bool | None = None) -> Reach:
+    """`tests`: follow the test files too; unless said, when a command runs tests."""
+    walk = _Walk(files)
+    for check in checks:
+        walk.check(check)
+    if tests or (tests is None and walk.found.tools & RUNNERS):
+        walk.follow_tests()
+    return walk.found
+
+
+class _Walk:
+    """One walk from the commands to the files; every file is opened once."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.found = Reach()
+        self._todo: list[tuple[str, tuple[str, ...]]] = []
+        self._recipes: set[tuple[str, tuple[str, ...]]] = set()
+
+    def check(self, spec: CheckSpec) -> None:
+        folder = "" if spec.cwd == "." else spec.cwd.strip("/")
+        judged = not spec.success.startswith("exitCode:")
+        self.found.commands.append(" ".join(spec.argv) or spec.shell)
+        for name, value in spec.env.items():
+            self._variable(name, value, folder)
+        if spec.argv:
+            self._call(Call(spec.argv, folder, judged), (folder,), 0)
+        for call in calls(spec.shell, folder) if spec.shell else ():
+            one = Call(call.words, call.folder, call.observed or judged, call.reads, call.variables)
+            self._call(one, (call.folder, folder), 0)
+        if spec.definition:
+            for path in self._files.paths:
+                if covered(path, spec.definition):
+                    self._add(path, Role.DECLARED)
+        self._drain()
+
+    def follow_tests(self) -> None:
+        """Tests lead on to their support, to data and to plugins."""
+        for path in self._files.paths:
+            if is_test(path):
+                self._add(path, Role.TEST)
+        self._drain()
+
+    # -------------------------------------------------------------- files
+
+    def _add(self, path: str, role: Role, places: Sequence[str] = ("",)) -> None:
+        old = self.found.roles.get(path)
+        if old is None and len(self.found.roles) < REACHED_MAX:
+            self.found.roles[path] = Role.TEST if is_test(path) and not is_data(path) else role
+            self._todo.append((path, tuple(dict.fromkeys((*places, dirname(path), "")))))
+        elif old is Role.PROGRAM and role is Role.SCRIPT:
+            self.found.roles[path] = role
+
+    def _drain(self) -> None:
+        while self._todo:
+            path, places = self._todo.pop()
+            self._open(path, places)
+
+    def _open(self, path: str, places: tuple[str, ...]) -> None:
+        text = self._files.text(path)
+        role = self.found.roles[path]
+        if not text or role is Role.PROGRAM:
+            return
+        spoken = language(path, text)
+        if spoken == "sh" or (role is Role.SCRIPT and not spoken):
+            for call in calls(text):
+                at = tuple(join(place, call.folder) if call.folder else place for place in places)
+                self._call(call, at, 1)
+        elif role in (Role.SCRIPT, Role.TEST, Role.SUPPORT, Role.DECLARED, Role.SETTINGS):
+            self._imports(path, text, spoken)
+            self._literals(path, text, spoken, places)
+        elif role is Role.DATA and spoken in (
+            "txt",
+            "list",
+            "lst",
+            "conf",
+            "cfg",
+            "yml",
+            "yaml",
+            "",
+        ):
+            self._listed(text, places)
+
+    def _imports(self, path: str, text: str, spoken: str) -> None:
+        find = {"py": references.python_imports, "rb": references.ruby_imports}.get(spoken)
+        find = references.js_imports if spoken in ("js", "ts", "json") else find
+        for one in find(text, path, self._files) if find else ():
+            beside = dirname(one) == dirname(path) and is_support(path) and not is_test(path)
+            if is_support(one) or (beside and not in_test_folder(path)):
+                self._add(one, Role.SUPPORT)
+
+    def _literals(self, path: str, text: str, spoken: str, places: tuple[str, ...]) -> None:
+        """Strings that name a tracked file: expectations, lists, scripts that are started."""
+        runs = self.found.roles[path] is Role.SCRIPT and spoken != "py"
+        for word in references.literals(text):
+            plain = "." in word or "/" in word
+            one = self._files.plain(word, (dirname(path), *places)) if plain else ""
+            # A test may put the folder before it by other means.
+            if one := one or (self._files.only(word) if plain and is_data(word) else ""):
+                self._named(one, places)
+            if is_expected(f"{word}/"):
+                self._in_folder(word, path)
+            if runs and " " in word:
+                for call in calls(word):
+                    self._call(call, places, 2)
+
+    def _in_folder(self, word: str, path: str) -> None:
+        """A folder of expectations that a test names."""
+        folder = self._files.folder(word.rstrip("/"), (dirname(path), ""))
+        if folder and is_expected(f"{folder}/"):
+            for one in self._files.beneath(folder):
+                self._add(one, Role.DATA)
+
+    def _named(self, path: str, places: Sequence[str]) -> None:
+        """A file that a script or test names without saying what for."""
+        if is_data(path):
+            if is_expected(path) or in_test_folder(path) or not is_product_data(path):
+                self._add(path, Role.DATA, places)
+        elif is_script(path, self._files.text(path)) and is_support(path):
+            self._add(path, Role.SCRIPT, places)
+
+    def _listed(self, text: str, places: tuple[str, ...]) -> None:
+        """The files that a list names, one in a line."""
+        for line in text.splitlines()[:LIST_LINES_MAX]:
+            if one := self._files.plain(line.strip().strip("\"',"), places):
+                ran = is_script(one, self._files.text(one))
+                self._add(one, Role.SCRIPT if ran else Role.DATA, places)
+
+    # -------------------------------------------------------------- commands
+
+    def _call(self, call: Call, places: tuple[str, ...], depth: int) -> None:
+        if depth > 6:
+            return
+        for name, value in call.variables:
+            self._variable(name, value, places[0])
+        for one in call.reads:
+            for path in self._files.find(one, places):
+                self._add(path, Role.DATA, places)
+        words = call.words
+        program = program_of(words)
+        if program in READERS:
+            self._compared(program, words, places)
+            return
+        for at, word in enumerate(words):
+            self._tool(basename(word), words[at:], places, depth)
+            self._code(words, at, places, depth)
+        self._words(call, places)
+
+    def _variable(self, name: str, value: str, folder: str) -> None:
+        if name in ("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"):
+            for part in re.split(r"[:;]", value):
+                at = self._files.folder(part or ".", (folder, ""))
+                if at is not None:
+                    self.found.searched.add(at)
+        for word in value.split():
+            for path in self._files.find(word, (folder, "")):
+                self._named(path, (folder,))
+
+    def _compared(self, program: str, words: Sequence[str], places: tuple[str, ...]) -> None:
+        """Of what a command only looks at, an expected file is part of the check."""
+        for word in words[1:]:
+            for path in self._files.find(word, places):
+                compared = is_expected(path) and program not in ("test", "[", "[[", "ls", "stat")
+                lists = program in ("cat", "sort", "head") and self._is_list(path, places)
+                if compared or lists:
+                    self._add(path, Role.DATA, places)
+        self._settings(program, places)
+
+    def _is_list(self, path: str, places: tuple[str, ...]) -> bool:
+        lines = [line.strip() for line in self._files.text(path).splitlines()[:200]]
+        return any(self._files.find(line, places) for line in lines if line)
+
+    def _code(self, words: Sequence[str], at: int, places: tuple[str, ...], depth: int) -> None:
+        kind = code_kind(words, at)
+        if kind == "python":
+            for word in references.literals(words[at]):
+                if path := self._files.plain(word, places):
+                    self._named(path, places)
+        elif kind == "shell":
+            for call in calls(words[at], places[0]):
+                self._call(call, (call.folder, *places), depth + 1)
+
+    def _words(self, call: Call, places: tuple[str, ...]) -> None:
+        """Each word that names a tracked file, whatever stands before it."""
+        role = Role.PROGRAM if call.observed else Role.SCRIPT
+        for at, word in enumerate(call.words):
+            for path in self._files.find(word, places):
+                if is_data(path) or ".coveragerc" in path:
+                    self._add(path, Role.DATA, places)
+                elif (
+                    at == 0
+                    or is_script(path, self._files.text(path))
+                    or interpreted(call.words[:at])
+                ):
+                    self._add(path, role, places)
+                    self.found.started |= {path} if at == 0 else set()
+
+    def _tool(self, name: str, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
+        """What a program does that is known to run or read other files."""
+        name = re.sub(r"^python[\d.]+$", "python", name)
+        self._settings(name, places)
+        if name in ("make", "gmake"):
+            self._make(words[1:], places, recipes.MAKEFILES, depth)
+        elif name == "just":
+            self._make(words[1:], places, recipes.JUSTFILES, depth)
+        elif name in _NODE_RUNNERS:
+            self._npm(words[1:], places, depth)
+        elif name in _SOURCES and len(words) > 1:
+            sourced = list(self._files.find(words[1], places))
+            self.found.sourced.update(sourced)
+            self._all(sourced, Role.SCRIPT, places)
+        elif name == "run-parts":
+            self._all(run_parts(words[1:], self._files, places), Role.SCRIPT, places, started=True)
+        elif name == "find":
+            started = bool({"-executable", "-perm"} & set(words))
+            found = found_scripts(words[1:], self._files, places)
+            self._all(found, Role.SCRIPT, places, started=started)
+        elif name == "python" and "-m" in words[:-1]:
+            module = words[words.index("-m") + 1]
+            self._all(module_files(module, self._files, places), Role.SCRIPT, places)
+        self._all(plugin_files(words, self._files, places), Role.SUPPORT, places)
+
+    def _settings(self, name: str, places: tuple[str, ...]) -> None:
+        self.found.tools.add(name)
+        self._all(settings_files(name, self._files, places), Role.SETTINGS, places)
+
+    def _all(
+        self, paths: Iterable[str], role: Role, places: Sequence[str], *, started: bool = False
+    ) -> None:
+        for path in paths:
+            self._add(path, role, places)
+            self.found.started |= {path} if started else set()
+
+    # -------------------------------------------------------------- recipes
+
+    def _make(
+        self, words: Sequence[str], places: tuple[str, ...], names: Sequence[str], depth: int
+    ) -> None:
+        given, folder, goals = recipes.make_words(words, self._files, places)
+        path = recipes.makefile_of(self._files, folder, names)
+        for word in given:
+            path = next(iter(self._files.find(word, (folder, *places))), "")
+        if not path or (path, goals) in self._recipes:
+            return
+        self._recipes.add((path, goals))
+        made = recipes.read_recipes(self._files, path)
+        key = " ".join((folder or ".", *goals))
+        self.found.participants[key] = tuple(made.files)
+        for one in made.files:
+            self._add(one, Role.RECIPE, (folder,))
+        self.found.meanings[key] = made.meaning(goals)
+        built = set(made.goals(goals)) - set(made.needs.get(".PHONY", ()))
+        self.found.targets |= {join(folder, goal) for goal in built}
+        for text in made.texts(goals):
+            for call in calls(text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder):
+                self._call(call, (call.folder, folder), depth + 1)
+
+    def _npm(self, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
+        rest = [word for word in words if not word.startswith("-")]
+        if rest[:1] in (["run"], ["run-script"]):
+            rest = rest[1:]
+        if not rest or rest[0] in _NODE_OWN:
+            return
+        path = next(iter(self._files.find("package.json", places)), "")
+        scripts = recipes.npm_meaning(recipes.npm_scripts(self._files.text(path)), rest[0])
+        key = (path, (rest[0],))
+        if not path or not scripts or key in self._recipes:
+            return
+        self._recipes.add(key)
+        self._add(path, Role.RECIPE, places)
+        self.found.participants[" ".join(key[:1] + key[1])] = (path,)
+        self.found.meanings[" ".join(key[:1] + key[1])] = {
+            f"script {name}": (text,) for name, text in scripts.items()
+        }
+        for text in scripts.values():
+            for call in calls(text, dirname(path)):
+                self._call(call, (call.folder, dirname(path)), depth + 1)

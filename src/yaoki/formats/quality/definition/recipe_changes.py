@@ -1,0 +1,48 @@
+"""Recipes before and after a change: does each goal of the checks still run what it ran?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from yaoki.core.model import Item
+from yaoki.formats.quality.definition.reached_files import Reach
+from yaoki.formats.quality.definition.scripts import only_adds
+
+CHANGED = "what the check runs was changed"
+_RUNS = ("recipe", "needs", "script")
+_REACHES_ALL = ("variable", "switch")
+Meaning = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeChange:
+    """`item` is None where the recipe only grew, so that a second look decides."""
+
+    where: str
+    item: Item | None = None
+
+
+def recipe_changes(before: Reach, after: Reach, changed: set[str]) -> Iterator[RecipeChange]:
+    for key, old in before.meanings.items():
+        # A recipe that the base does not have is the task's own.
+        if not any(lines for name, lines in old.items() if name.startswith(_RUNS)):
+            continue
+        files = (*after.participants.get(key, ()), *before.participants[key])
+        where = next((path for path in files if path in changed), "")
+        new = after.meanings.get(key)
+        if where and new is None:
+            yield RecipeChange(where, Item(key, "the recipe of the check is gone", where))
+        elif where and new is not None:
+            yield from _parts(old, new, where)
+
+
+def _parts(old: Meaning, new: Meaning, where: str) -> Iterator[RecipeChange]:
+    for name in {**old, **new}:
+        was, now = old.get(name, ()), new.get(name, ())
+        if was == now or not (any(was) or any(now)):
+            continue
+        # A script before or after the old one may do anything, and a line more may be a check more.
+        unsure = not name.startswith(_REACHES_ALL) and only_adds(was, now) if was else True
+        unsure = unsure and not name.startswith(_REACHES_ALL)
+        yield RecipeChange(where, None if unsure else Item(name, CHANGED, where))

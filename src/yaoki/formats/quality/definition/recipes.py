@@ -1,0 +1,235 @@
+"""Recipes of make, just and npm: what a goal runs, followed through includes and prerequisites."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from posixpath import dirname, join
+
+from yaoki.formats.quality.definition.files import Files
+
+INCLUDES_MAX = 50
+LINE_CHARS_MAX = 4_000
+# GNU make takes the first of these that is there.
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+JUSTFILES = ("justfile", ".justfile", "Justfile", "JUSTFILE")
+_INCLUDE = re.compile(r"^(?:-|s)?include\s+(.+)$|^import\??\s+['\"]?([^'\"\n]+)")
+_VARIABLE = re.compile(
+    r"^(?:(?:export|override|private|unexport)\s+)*([\w.\-]+)\s*(?:::|:::|[?+!:])?=\s*(.*)$"
+)
+_RULE = re.compile(r"^@?([^\s#:=][^:=#]{0,300}?)\s*(?:&)?::?(?!=)\s*([^#=]*?)(?:;(.*))?$")
+_USED = re.compile(r"\$[({](\w+)|\{\{\s*(\w+)")
+# Settings of make itself: they reach every recipe.
+_EVERYWHERE = frozenset(
+    {
+        "SHELL",
+        ".SHELLFLAGS",
+        "MAKEFLAGS",
+        "MAKE",
+        "GNUMAKEFLAGS",
+        "PATH",
+        "PYTEST_ADDOPTS",
+        "NODE_OPTIONS",
+    }
+    | {
+        "PYTHONPATH",
+        "PYTHONSTARTUP",
+        "BASH_ENV",
+        "ENV",
+        "RUBYOPT",
+        "PERL5OPT",
+        "GOFLAGS",
+        "RUSTFLAGS",
+    }
+)
+_SWITCHES = frozenset({".IGNORE", ".ONESHELL", ".POSIX", ".DEFAULT_GOAL"})
+
+
+@dataclass(slots=True)
+class Recipes:
+    """What one folder's recipes say; of two rules with one name the last recipe holds."""
+
+    files: list[str] = field(default_factory=list)
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
+
+    def goals(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Every target that making these would make."""
+        plain = (name for name in self.needs if not name.startswith("."))
+        todo = list(asked) or [self.variables.get(".DEFAULT_GOAL", "") or next(plain, "")]
+        seen: dict[str, None] = {}
+        while todo and len(seen) < 500:
+            goal = todo.pop(0)
+            if goal not in seen and (goal in self.needs or goal in self.lines):
+                seen[goal] = None
+                todo += self.needs.get(goal, ())
+        return tuple(seen)
+
+    def meaning(self, asked: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """What counts for these goals, by name: prerequisites, lines, and the variables in them."""
+        goals = self.goals(asked)
+        made: dict[str, tuple[str, ...]] = {}
+        for goal in goals:
+            made[f"needs of {goal}"] = self.needs.get(goal, ())
+            made[f"recipe {goal}"] = self.lines.get(goal, ())
+        patterns = {name: lines for name, lines in self.lines.items() if "%" in name}
+        made |= {f"recipe {name}": lines for name, lines in patterns.items()}
+        made |= {f"switch {s}": self.needs[s] for s in _SWITCHES if s in self.needs}
+        held = (line for name, lines in made.items() if name[:6] == "recipe" for line in lines)
+        used = self._used("\n".join((*held, *(" ".join(self.needs.get(g, ())) for g in goals))))
+        made |= {f"variable {name}": (self.variables[name],) for name in used}
+        return made
+
+    def _used(self, text: str) -> tuple[str, ...]:
+        found = {name: None for name in _EVERYWHERE if name in self.variables}
+        todo = [one or other for one, other in _USED.findall(text)]
+        while todo:
+            name = todo.pop()
+            if name in self.variables and name not in found:
+                found[name] = None
+                todo += [one or other for one, other in _USED.findall(self.variables[name])]
+        return tuple(sorted(found))
+
+    def texts(self, asked: Sequence[str]) -> Iterator[str]:
+        """The shell lines of these goals, with variables in their place."""
+        for goal in (*self.goals(asked), *(name for name in self.lines if "%" in name)):
+            yield "\n".join(self._filled(line) for line in self.lines.get(goal, ()))
+
+    def _filled(self, line: str) -> str:
+        bare = line.lstrip("@-+ \t")
+        for _ in range(3):
+            bare = re.sub(
+                r"\$[({](\w+)[)}]|\{\{\s*(\w+)\s*\}\}",
+                lambda hit: self.variables.get(hit[1] or hit[2], hit[0]),
+                bare,
+            )[:4_000]
+        return bare.replace("$$", "$")
+
+
+def read_recipes(files: Files, path: str) -> Recipes:
+    """A makefile or justfile together with everything it includes."""
+    made = Recipes()
+    _gather(files, path, made)
+    return made
+
+
+def _gather(files: Files, path: str, made: Recipes) -> None:
+    if path in made.files or len(made.files) >= INCLUDES_MAX:
+        return
+    made.files.append(path)
+    targets: tuple[str, ...] = ()
+    for line in files.text(path).replace("\\\n", " ").splitlines():
+        if len(line) > LINE_CHARS_MAX:
+            continue
+        if line[:1] in "\t " and line.strip() and targets:
+            _add_line(made, targets, line.strip())
+            continue
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        targets = _statement(files, path, made, bare)
+
+
+def _add_line(made: Recipes, targets: tuple[str, ...], line: str) -> None:
+    for target in targets:
+        made.lines[target] = (*made.lines.get(target, ()), line)
+
+
+def _statement(files: Files, path: str, made: Recipes, line: str) -> tuple[str, ...]:
+    """One line that is no recipe; the targets whose recipe follows it."""
+    if found := _INCLUDE.match(line):
+        for word in (found[1] or found[2] or "").split():
+            made.wanted.append(word)
+            for one in files.find(word, (dirname(path), "")):
+                _gather(files, one, made)
+        return ()
+    if found := _VARIABLE.match(line):
+        more = line[: found.start(2)].rstrip().endswith("+=")
+        old = made.variables.get(found[1], "")
+        made.variables[found[1]] = f"{old} {found[2]}".strip() if more else found[2].strip()
+        return ()
+    if found := _RULE.match(line):
+        return _rule(path, made, found)
+    return ()
+
+
+def _rule(path: str, made: Recipes, found: re.Match[str]) -> tuple[str, ...]:
+    # A justfile's recipe may have parameters behind its name; a makefile several targets.
+    names = found[1].split()
+    targets = tuple(names[:1] if path.rsplit("/", 1)[-1] in JUSTFILES else names)
+    for target in targets:
+        needs = made.needs.get(target, ())
+        made.needs[target] = (*needs, *found[2].replace("|", " ").split())
+        made.origin[target] = path
+        # A second recipe takes the place of the first.
+        made.lines[target] = (found[3].strip(),) if found[3] else made.lines.get(target, ())
+        if not found[3]:
+            made.lines[target] = ()
+    return targets
+
+
+def makefile_of(files: Files, folder: str, names: Sequence[str]) -> str:
+    ways = (join(folder, name) for name in names)
+    return next((way for way in ways if way in files.paths), "")
+
+
+def make_words(
+    words: Sequence[str], files: Files, places: Sequence[str]
+) -> tuple[list[str], str, tuple[str, ...]]:
+    """The `-f` files, the folder, and the goals of a call of make."""
+    given: list[str] = []
+    goals: list[str] = []
+    folder, rest = places[0], list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-f", "--file", "--makefile", "--justfile") and rest:
+            given.append(rest.pop(0))
+        elif word in ("-C", "--directory", "-d", "--working-directory") and rest:
+            folder = files.folder(rest.pop(0), places) or folder
+        elif word.startswith("-f") and len(word) > 2:
+            given.append(word[2:])
+        elif word.startswith("-C") and len(word) > 2:
+            folder = files.folder(word[2:], places) or folder
+        elif word in ("-j", "-l", "-o", "-W", "-I") and rest and rest[0].isdigit():
+            rest.pop(0)
+        elif not word.startswith("-") and "=" not in word:
+            goals.append(word)
+    return given, folder, tuple(goals)
+
+
+# ------------------------------------------------------------------ npm
+
+_NPM_RUN = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun)\s+(?:(?:-s|--silent)\s+)?(?:run(?:-script)?\s+)?([\w:.\-]+)"
+    r"|\b(?:run-s|run-p|npm-run-all)\s+([^&|;]+)"
+)
+_OWN_SCRIPTS = {"t": "test", "tst": "test", "start": "start", "test": "test"}
+
+
+def npm_scripts(text: str) -> Mapping[str, str]:
+    try:
+        held = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    scripts = held.get("scripts") if isinstance(held, dict) else None
+    named = scripts if isinstance(scripts, dict) else {}
+    return {str(name): value for name, value in named.items() if isinstance(value, str)}
+
+
+def npm_meaning(scripts: Mapping[str, str], asked: str) -> dict[str, str]:
+    """The scripts that running one of them runs, those before and after it included."""
+    todo, made = [_OWN_SCRIPTS.get(asked, asked)], {}  # type: list[str], dict[str, str]
+    while todo and len(made) < 200:
+        name = todo.pop()
+        if name in made or name not in scripts:
+            continue
+        made[name] = scripts[name]
+        todo += [f"pre{name}", f"post{name}"]
+        for one, many in _NPM_RUN.findall(scripts[name]):
+            todo += [one, *many.split()]
+    return made

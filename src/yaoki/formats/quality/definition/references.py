@@ -1,0 +1,97 @@
+"""The files that a source file leads to: what it imports or requires, and names in strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from posixpath import dirname
+
+from yaoki.formats.quality.definition.files import Files, placed
+
+LITERALS_MAX = 3_000
+_JS_IMPORT = re.compile(
+    r"""(?:\brequire(?:\.resolve)?\s*\(\s*|\bimport\s*\(\s*|\bfrom\s+|^\s*import\s+)["'`]([^"'`\n]{1,300})["'`]""",
+    re.MULTILINE,
+)
+_RUBY_IMPORT = re.compile(
+    r"""\b(?:require_relative|load|require)\s*\(?\s*["']([^"'\n]{1,300})["']"""
+)
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n#]{1,500})"
+    r"|import[ \t]+([\w., \t]{1,500}))",
+    re.MULTILINE,
+)
+_LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1""")
+_JS_ENDINGS = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".json", "/index.js", "/index.ts")
+
+
+def python_imports(text: str, path: str, files: Files) -> Iterator[str]:
+    """Modules of the repository that a Python file imports, wherever its path may begin."""
+    for module, names, plain in IMPORT.findall(text):
+        for name in plain.split(","):
+            yield from modules(name.split(" as ")[0].strip(), path, files)
+        if module:
+            listed = [word.split(" as ")[0].strip(" \n\t()\\") for word in names.split(",")]
+            yield from _from(module, listed, path, files)
+
+
+def _from(module: str, names: list[str], path: str, files: Files) -> Iterator[str]:
+    base = module.lstrip(".")
+    level = len(module) - len(base)
+    if not level:
+        yield from modules(base, path, files)
+        yield from (p for name in names for p in modules(f"{base}.{name}", path, files))
+        return
+    folder = dirname(path)
+    for _ in range(level - 1):
+        folder = dirname(folder)
+    stem = "/".join(filter(None, (folder, base.replace(".", "/"))))
+    yield from _files_of(stem, files)
+    yield from (p for name in names for p in _files_of(f"{stem}/{name}".lstrip("/"), files))
+
+
+def modules(name: str, path: str, files: Files) -> Iterator[str]:
+    """The files of a dotted name, below the folders that Python would look in."""
+    stem = name.replace(".", "/")
+    if not stem:
+        return
+    for top in dict.fromkeys((dirname(path), *_above(path), "", "src", "lib", "tests", "test")):
+        found = list(_files_of(f"{top}/{stem}".lstrip("/"), files))
+        if found:
+            yield from found
+            return
+
+
+def _above(path: str) -> Iterator[str]:
+    folder = dirname(path)
+    while folder:
+        folder = dirname(folder)
+        yield folder
+
+
+def _files_of(stem: str, files: Files) -> Iterator[str]:
+    ways = (f"{stem}.py", f"{stem}/__init__.py", f"{stem}/__main__.py")
+    yield from (way for way in ways if way in files.paths)
+
+
+def js_imports(text: str, path: str, files: Files) -> Iterator[str]:
+    for name in _JS_IMPORT.findall(text):
+        if name.startswith("."):
+            stem = placed(name, dirname(path))
+            found = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
+            yield from (at for at in list(found) if at in files.paths)
+
+
+def ruby_imports(text: str, path: str, files: Files) -> Iterator[str]:
+    for name in _RUBY_IMPORT.findall(text):
+        for place in (dirname(path), "", "lib", "spec", "test"):
+            at = placed(name, place)
+            yield from (w for w in (at, f"{at}.rb") if w and w in files.paths)
+
+
+def literals(text: str) -> Iterator[str]:
+    """The strings of a source file that could be the name of a file or folder, or a command."""
+    for count, hit in enumerate(_LITERAL.finditer(text)):
+        if count >= LITERALS_MAX:
+            return
+        yield hit[2]

@@ -1,0 +1,136 @@
+"""Settings that take the place of others, leave tests out, or bring plugins."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from posixpath import dirname, join
+from typing import Any
+
+from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.suites import is_collected
+
+PLACE = "it takes the place of {}"
+FEWER = "it leaves tests out"
+PLUGIN = "it brings a plugin into the runner"
+# The first of a family that is there is read, and the others are not.  Behind a `|`: the mark by
+# which a file that serves many tools shows that it belongs to the family.
+_FAMILIES = (
+    (
+        *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
+        *("pyproject.toml|[tool.pytest", "tox.ini|[pytest]", "setup.cfg|[tool:pytest]"),
+    ),
+    ("mypy.ini", ".mypy.ini", "pyproject.toml|[tool.mypy", "setup.cfg|[mypy"),
+    (".ruff.toml", "ruff.toml", "pyproject.toml|[tool.ruff"),
+    (".coveragerc", "setup.cfg|[coverage", "tox.ini|[coverage", "pyproject.toml|[tool.coverage"),
+    (".flake8", "setup.cfg|[flake8", "tox.ini|[flake8"),
+    ("eslint.config.*", ".eslintrc*"),
+    ("jest.config.*", 'package.json|"jest"'),
+    (".mocharc*", 'package.json|"mocha"'),
+    ("vitest.config.*", "vite.config.*"),
+    ("pyrightconfig.json", "pyproject.toml|[tool.pyright"),
+)
+_LOADS = re.compile(
+    r"\b(?:setupFiles\w*|globalSetup|moduleNameMapper|testRunner|testResultsProcessor|runner|transform)\b"
+)
+
+
+def displaced(path: str, text: str, base: Files) -> tuple[str, bool]:
+    """The settings that a new file hides, and whether surely; empty where it hides none."""
+    name, folder = path.rsplit("/", 1)[-1], dirname(path)
+    for family in _FAMILIES:
+        places = [at for at, one in enumerate(family) if _belongs(name, text, one)]
+        if not places:
+            continue
+        for at, one in enumerate(family):
+            other, _, mark = one.partition("|")
+            for held in _held(base, folder, other):
+                if held != path and (not mark or mark in base.text(held)):
+                    if dirname(held) == folder and places[0] < at:
+                        return held, True
+                    if dirname(held) != folder:
+                        return held, False
+    return "", False
+
+
+def _belongs(name: str, text: str, one: str) -> bool:
+    pattern, _, mark = one.partition("|")
+    return fnmatchcase(name, pattern) and (not mark or mark in text)
+
+
+def _held(base: Files, folder: str, pattern: str) -> Iterator[str]:
+    """In the folder, and in those above it."""
+    while True:
+        yield from (p for p in base.within(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
+        if not folder:
+            return
+        folder = dirname(folder)
+
+
+def leaves_out(path: str, before: str, after: str, base: Files) -> bool:
+    """Do new `testpaths` pass over tests that were there?"""
+    old, new = (_testpaths(path, text) for text in (before, after))
+    if new is None or new == old:
+        return False
+    tops = [join(dirname(path), one).strip("/").removeprefix("./") for one in new]
+    tests = [p for p in base.paths if p.endswith(".py") and is_collected(p)]
+    return any(not any(_under(test, top) for top in tops) for test in tests)
+
+
+def _under(path: str, top: str) -> bool:
+    return (
+        not top or top == "." or path == top or path.startswith(f"{top}/") or fnmatchcase(path, top)
+    )
+
+
+def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
+    value: Any = None
+    if path.endswith(".toml"):
+        held = _toml(text)
+        tool = held.get("tool", {}).get("pytest", {}) if isinstance(held.get("tool"), dict) else {}
+        options = tool.get("ini_options", tool) if isinstance(tool, dict) else {}
+        value = (options or held.get("pytest", {})).get("testpaths") if options or held else None
+    elif path.endswith((".ini", ".cfg")):
+        value = next((s.get("testpaths") for s in _ini(text) if s.get("testpaths")), None)
+    if value is None:
+        return None
+    return tuple(value.split() if isinstance(value, str) else map(str, value))
+
+
+def loads(text: str) -> bool:
+    """Does it name code that a runner of node loads, or puts in the place of modules?"""
+    return _LOADS.search(text) is not None
+
+
+def brings_plugin(path: str, before: str, after: str) -> bool:
+    """Entry points by which pytest loads a module, declared in the repository itself."""
+    name = path.rsplit("/", 1)[-1]
+    if name not in ("pyproject.toml", "setup.cfg", "setup.py", "entry_points.txt"):
+        return False
+    return _entries(after) != _entries(before) and bool(_entries(after))
+
+
+def _entries(text: str) -> tuple[str, ...]:
+    """The lines of the section of pytest's plugins, in whichever file."""
+    found = re.search(r"pytest11[^\n]*\n?((?:\s*[\w.\-\"']+\s*=\s*[^\n]+\n?)*)", text)
+    return tuple(line.strip() for line in found[0].splitlines() if line.strip()) if found else ()
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {}
+
+
+def _ini(text: str) -> Iterator[dict[str, str]]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return
+    for name in parser.sections():
+        yield dict(parser.items(name))

@@ -1,0 +1,190 @@
+"""Assertions of tests in other languages than Python, found by their shapes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaoki.core.model import Item
+from yaoki.formats.quality.definition.comparison import LOOSENED, Judgement
+from yaoki.formats.quality.languages import language_of
+from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality.parts import FILE_CHARS_MAX
+from yaoki.formats.quality.suites import _uncommented
+
+SPAN_CHARS_MAX = 2_000
+_START = re.compile(
+    r"\bexpect\s*\(|\bassert\w*!?\s*\(|\bassert(?:\.\w+)+\s*\(|\b(?:t|require|suite|chai|should|Assert)"
+    r"\.\w+\s*\(|\bshould\.|\bXCTAssert\w*\s*\(|\b(?:eq|ne|ok|is|isnt|like|is_deeply)\s*\("
+    r"|\bassert_\w+[ (]|\bverify\w*\s*\(|\bcheck\w*\s*\("
+)
+_GO = re.compile(r"if\s+([^{}\n]{1,300})\{\s*(?:t|b|tb)\.(?:Error|Fatal|Fail)\w*\s*\(")
+_LITERAL = re.compile(
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|\b\d[\w.]*\b|\b(?:true|false|null|nil)\b"
+)
+_NAME = re.compile(r"[A-Za-z_$]\w*")
+_LOOSE = re.compile(
+    r"toBeTruthy|toBeDefined|toBeFalsy|anything\(\)|expect\.any|not\.toBeNull|not\.toBe\b|toBeInstanceOf"
+    r"|assert\.ok|assert\(|assert!\(|assertTrue|assertNotNull|notEqual|be_truthy|not_to|to be_a"
+)
+_MUTES = (
+    (
+        re.compile(r"\bfor\s*\([^)]*\bof\s*\[\s*\]\s*\)|\[\s*\]\s*\.\s*(?:forEach|map|each)\b"),
+        "loops over nothing",
+    ),
+    (
+        re.compile(r"\bif\s*\(?\s*(?:false|0)\s*\)?\s*[{:]?\s*$", re.MULTILINE),
+        "is under a false condition",
+    ),
+    (
+        re.compile(r"\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}|\brescue\b[^\n]*\n\s*(?:nil\s*\n\s*)?end"),
+        "swallows errors",
+    ),
+    (
+        re.compile(r"\.catch\s*\(\s*(?:\(\s*\w*\s*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)\s*\)"),
+        "swallows errors",
+    ),
+    (
+        re.compile(
+            r"\b(?:global(?:This)?\.)?(?:expect|assert|it|test|describe)(?:\.\w+)?\s*=(?!=|>)"
+            r"|\bfunction\s+(?:it|test|expect|assert|describe)\s*\("
+        ),
+        "replaces the runner's own function",
+    ),
+    (
+        re.compile(r"\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*\(?\s*0\s*\)?"),
+        "exits early",
+    ),
+    (re.compile(r"\brecover\(\)"), "swallows errors"),
+)
+_TEST_MAIN = re.compile(r"func TestMain\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    text: str
+    literals: frozenset[str]
+    names: frozenset[str]
+    loose: bool
+
+
+def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> None:
+    """Assertions that went or changed, and what newly keeps the others from failing."""
+    if max(len(before), len(after)) > FILE_CHARS_MAX:
+        judged.unsure = True
+        return
+    old, new = _bare(path, before), _bare(path, after)
+    _mutes(path, old, new, judged)
+    lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
+    for one in lost:
+        verdict = _kept(one, gained)
+        if verdict == "lost":
+            judged.items.append(Item(path, f"{LOOSENED}: {one.text[:120]}", path))
+        judged.unsure |= verdict == "unsure"
+    if old != new and not lost:
+        judged.unsure |= not _only_adds(old, new)
+
+
+def _bare(path: str, text: str) -> str:
+    grammar = language_of(path)
+    return _uncommented(read(text, grammar)) if grammar else text
+
+
+def judge_new_file(path: str, text: str, judged: Judgement) -> None:
+    """A new test file can only harm others by what it does to the runner."""
+    bare = _bare(path, text)
+    for shape, words in _MUTES:
+        if "runner" in words and shape.search(bare):
+            judged.items.append(Item(path, f"a test {words}", path))
+    _main(path, "", bare, judged)
+
+
+def _main(path: str, old: str, new: str, judged: Judgement) -> None:
+    """`TestMain` of go decides whether any test is run."""
+    if len(_TEST_MAIN.findall(new)) > len(_TEST_MAIN.findall(old)):
+        if ".Run()" not in new:
+            judged.items.append(Item("TestMain", "it runs no test", path))
+        judged.unsure = True
+
+
+def _mutes(path: str, old: str, new: str, judged: Judgement) -> None:
+    for shape, words in _MUTES:
+        if len(shape.findall(new)) > len(shape.findall(old)):
+            judged.items.append(Item(path, f"a test {words}", path))
+    _main(path, old, new, judged)
+
+
+def _shapes(text: str) -> Iterator[Shape]:
+    at = 0
+    for found in _GO.finditer(text):
+        yield _shape(found[1])
+    while hit := _START.search(text, at):
+        end = _end(text, hit.end())
+        yield _shape(text[hit.start() : end])
+        at = max(end, hit.end())
+
+
+def _shape(span: str) -> Shape:
+    text = re.sub(r"\s+", "", span).rstrip(";,")
+    bare = _LITERAL.sub(" ", span)
+    names = frozenset(_NAME.findall(bare))
+    return Shape(text, frozenset(_LITERAL.findall(span)), names, _LOOSE.search(span) is not None)
+
+
+def _end(text: str, at: int) -> int:
+    """Past the brackets, and past every `.matcher(…)` that is chained to them."""
+    depth, limit = 1, min(len(text), at + SPAN_CHARS_MAX)
+    while at < limit:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+        if depth == 0:
+            more = re.compile(r"\s*(?:\.\s*\w+|[ ]to(?:_not)?[ ]\w+)*\s*\(?").match(text, at)
+            if more is None or not more[0].strip():
+                return _line_rest(text, at)
+            at = more.end()
+            if not more[0].rstrip().endswith("("):
+                return _line_rest(text, at)
+            depth = 1
+    return limit
+
+
+def _line_rest(text: str, at: int) -> int:
+    """`expect(x).to eq 1`: what stands behind on the line belongs to it."""
+    end = text.find("\n", at)
+    rest = text[at : len(text) if end < 0 else end]
+    return at + len(rest) if re.match(r"\s+[\w:\"'\[{]", rest) else at
+
+
+def _differences(old: list[Shape], new: list[Shape]) -> tuple[list[Shape], list[Shape]]:
+    before, after = Counter(s.text for s in old), Counter(s.text for s in new)
+    return _left(old, before - after), _left(new, after - before)
+
+
+def _left(held: list[Shape], many: Counter[str]) -> list[Shape]:
+    found = []
+    for one in held:
+        if many[one.text] > 0:
+            many[one.text] -= 1
+            found.append(one)
+    return found
+
+
+def _kept(one: Shape, gained: list[Shape]) -> str:
+    """`kept`, `unsure` or `lost`.  The same values may stand in other places, or with a sign."""
+    if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
+        return "kept"
+    alike = (g for g in gained if one.literals <= g.literals and (one.loose or not g.loose))
+    return "unsure" if any(alike) else "lost"
+
+
+def _quoted_alike(text: str) -> str:
+    return text.replace("'", '"').replace("`", '"')
+
+
+def _only_adds(old: str, new: str) -> bool:
+    rest = iter(line.strip() for line in new.splitlines() if line.strip())
+    return all(
+        any(line.strip() == other for other in rest) for line in old.splitlines() if line.strip()
+    )

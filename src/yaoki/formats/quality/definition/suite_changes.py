@@ -1,0 +1,225 @@
+"""Tests and helpers of Python before and after a change: gone, moved, muted, or not collected."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from yaoki.core.model import Item
+from yaoki.core.model.change import Change
+from yaoki.core.model.check_definition import Folding
+from yaoki.formats.quality.definition.comparison import (
+    Judgement,
+    compare_modules,
+    compare_units,
+    compare_values,
+    covers,
+    swapped,
+)
+from yaoki.formats.quality.definition.equivalence import form_of_text, loop_forms
+from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.references import modules
+from yaoki.formats.quality.definition.roles import is_support
+from yaoki.formats.quality.definition.units import MODULE, Source, Unit, source_of
+from yaoki.formats.quality.suites import is_collected
+
+GONE = "the test was deleted, or is never run"
+UNCOLLECTED = "no runner collects it any more"
+# What a test case inherits, and whoever defines it anew can make mute.
+_UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
+    *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
+    *("longMessage", "failureException"),
+}
+_CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
+
+
+@dataclass(slots=True)
+class SuiteChanges:
+    """All changed Python files of the tests together, for a test may move from one to another."""
+
+    old: dict[str, Source] = field(default_factory=dict)
+    new: dict[str, Source] = field(default_factory=dict)
+    judged: dict[str, Judgement] = field(default_factory=dict)
+    folded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _taken: set[tuple[str, str]] = field(default_factory=set)
+    _moves: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, change: Change) -> None:
+        self.old[change.path] = source_of(change.before or "")
+        self.new[change.path] = source_of(change.after or "")
+        self.judged[change.path] = Judgement()
+
+    def judge(self, candidate: Files, commands: Sequence[str]) -> Mapping[str, Judgement]:
+        for path, source in self.old.items():
+            judged, now = self.judged[path], self.new[path]
+            for name, unit in source.units.items():
+                self._unit(path, name, unit, commands)
+            compare_values(source, now, path, judged)
+            if now.units:
+                compare_modules(source, now, judged)
+            self._classes(path, judged)
+        for path, source in self.new.items():
+            come = source.units.keys() - self.old[path].units.keys()
+            self.judged[path].unsure |= any(map(_takes_over, come))
+        for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
+            for _, before, after in swapped(self.old[path], self.new[place]):
+                self.judged[place].unsure |= not _renamed(before, after, place, candidate)
+        return self.judged
+
+    def _unit(self, path: str, name: str, unit: Unit, commands: Sequence[str]) -> None:
+        judged, bare = self.judged[path], name.rpartition(".")[2]
+        test = bare.startswith("test") and self._collected(self.old, path, name)
+        now = self.new[path].units.get(name)
+        place = path
+        if now is None and name != MODULE:
+            place, now = self._moved(path, name, unit)
+        if now is not None:
+            found = self._collected(self.new, place, now.name) and _in_reach(path, place, commands)
+            if test and not found:
+                judged.items.append(Item(bare, UNCOLLECTED, path))
+            compare_units(unit, now, path, judged)
+        elif test:
+            self._gone(path, bare, unit)
+        elif name != MODULE and not test:
+            judged.unsure |= self._missed(path, bare, unit)
+
+    def _moved(self, path: str, name: str, unit: Unit) -> tuple[str, Unit | None]:
+        """The unit of that name that was not there before: in this file first, then elsewhere."""
+        bare = name.rpartition(".")[2]
+        found = [
+            (place, other)
+            for place in (path, *(p for p in self.new if p != path))
+            for other in self.new[place].units.values()
+            if other.name.rpartition(".")[2] == bare
+            and other.name not in self.old[place].units
+            and (place, other.name) not in self._taken
+        ]
+        texts = {a.text for a in unit.assertions}
+        found.sort(key=lambda pair: -len(texts & {a.text for a in pair[1].assertions}))
+        for place, other in found[:1]:
+            self._taken.add((place, other.name))
+            self._moves.add((path, place))
+            return place, other
+        return path, None
+
+    def _gone(self, path: str, name: str, unit: Unit) -> None:
+        """A test of that name is there no more: is all that it asserted asserted by another?"""
+        verdicts = {covers(unit, other): one for one, other in self._grown()}
+        if "kept" in verdicts:
+            self._fold(name, unit)
+        elif "unsure" in verdicts:
+            self.judged[path].unsure = True
+        else:
+            self.judged[path].items.append(Item(name, GONE, path))
+
+    def _fold(self, name: str, unit: Unit) -> None:
+        """Cases of a loop are one test to a runner, so it counts fewer though all are asked."""
+        asked = {form_of_text(a.text) for a in unit.assertions}
+        for one, other in self._grown():
+            if asked <= loop_forms(other):
+                self.folded[name] = one
+                return
+
+    def _grown(self) -> Iterator[tuple[tuple[str, str], Unit]]:
+        """The tests that are new or were changed, each with its file and name."""
+        for place, source in self.new.items():
+            for other in source.units.values():
+                known = self.old[place].units.get(other.name)
+                grown = known is None or known.text != other.text
+                test = other.name.rpartition(".")[2].startswith("test")
+                if grown and test and self._collected(self.new, place, other.name):
+                    yield (place, other.name), other
+
+    def folding(self) -> Folding:
+        """The tests that became cases of a loop, and how many tests hold them that are new."""
+        new = {
+            (place, name)
+            for place, name in self.folded.values()
+            if name not in self.old[place].units
+        }
+        return Folding(frozenset(self.folded), len(new))
+
+    def _missed(self, path: str, name: str, unit: Unit) -> bool:
+        """Is a helper gone whose name is still used?  Nobody misses one that is not."""
+        if not unit.assertions:
+            return False
+        used = re.compile(rf"\b{re.escape(name)}\b")
+        return any(used.search(u.text) for s in self.new.values() for u in s.units.values())
+
+    # -------------------------------------------------------------- collection
+
+    def _collected(self, held: Mapping[str, Source], path: str, name: str) -> bool:
+        """Does a runner find it: a function, or a method of what is or serves a test case?"""
+        owner, _, _ = name.rpartition(".")
+        if not owner:
+            return True
+        return any(self._is_case(held, one) for one in _heirs(held, path, owner))
+
+    @staticmethod
+    def _is_case(held: Mapping[str, Source], pair: tuple[str, str]) -> bool:
+        path, name = pair
+        bare = name.rpartition(".")[2]
+        named = bare.startswith("Test") and f"{name}.__init__" not in held[path].units
+        return named or any(_CASE.search(base) for base in _ancestors(held, path, name))
+
+    def _classes(self, path: str, judged: Judgement) -> None:
+        """`__test__ = False` and its like take a whole class or file out."""
+        now, before = self.new[path].values, self.old[path].values
+        for name, value in now.items():
+            bare = name.rpartition(".")[2]
+            off = bare in ("__test__", "__unittest_skip__") and value != before.get(name)
+            if off and value and value[0].text in ("False", "True"):
+                judged.items.append(Item(name, UNCOLLECTED, path))
+
+
+def _takes_over(name: str) -> bool:
+    """A method under a name of unittest's own: what the tests ask then depends on it."""
+    owner, _, bare = name.rpartition(".")
+    return bool(owner) and bare in _UNITTEST
+
+
+def _heirs(held: Mapping[str, Source], path: str, name: str) -> Iterator[tuple[str, str]]:
+    """The class itself and every class that inherits from it, by the last part of their names."""
+    todo, seen = [(path, name)], set()  # type: list[tuple[str, str]], set[tuple[str, str]]
+    while todo and len(seen) < 200:
+        one = todo.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        yield one
+        bare = one[1].rpartition(".")[2]
+        for place, source in held.items():
+            todo += [(place, heir) for heir, bases in source.bases.items() if bare in bases]
+
+
+def _ancestors(held: Mapping[str, Source], path: str, name: str) -> Iterator[str]:
+    todo, seen = list(held[path].bases.get(name, ())), set()  # type: list[str], set[str]
+    while todo and len(seen) < 200:
+        base = todo.pop()
+        if base not in seen:
+            seen.add(base)
+            yield base
+            todo += held[path].bases.get(base, ())
+
+
+def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
+    """May a runner that found the one file find the other?"""
+    stem = after.removesuffix(".py")
+    told = any(after in text or stem.replace("/", ".") in text for text in commands)
+    return before == after or told or is_collected(after) or not is_collected(before)
+
+
+def _renamed(before: str, after: str, path: str, candidate: Files) -> bool:
+    """Is this the same thing under a new name, rather than something else in its place?"""
+    gone = not any(_files_of(before, path, candidate))
+    found = list(_files_of(after, path, candidate))
+    return gone and bool(found) and not any(is_support(one) for one in found)
+
+
+def _files_of(name: str, path: str, files: Files) -> Iterator[str]:
+    bare = name.lstrip(".")
+    for way in (bare, bare.rpartition(".")[0]):
+        if way:
+            yield from modules(way, path, files)

@@ -1,0 +1,262 @@
+"""A Python file as named units: what each test, helper and the module itself asserts in the end.
+
+The last binding of a name holds, as it does in Python: a test that is defined again further down,
+assigned over, deleted, or set on its class is not the test it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from yaoki.formats.quality.definition.assertions import Assertion, is_empty, live_assertions, rows
+from yaoki.formats.quality.definition.references import IMPORT
+from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
+
+MODULE = "<module>"
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Unit:
+    """One function, or what the module does itself.
+
+    Most units of a changed file are the same as before, and their `text` says so: everything else
+    is only worked out when somebody asks for it.
+    """
+
+    def __init__(
+        self, name: str, body: Sequence[ast.stmt], text: str, own: Function | None
+    ) -> None:
+        self.name, self.text = name, text
+        self._body, self.node = body, own
+
+    @cached_property
+    def unfit(self) -> str:
+        """Why nothing in this function is ever run as a test would be."""
+        return _unfit(self.node) if self.node is not None else ""
+
+    @cached_property
+    def assertions(self) -> tuple[Assertion, ...]:
+        if self.unfit:
+            return ()
+        cases = _cases(self.node) if self.node is not None else ()
+        return (*cases, *live_assertions(self._body))
+
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(ast.unparse(one) for one in self._body if not _is_words(one))
+
+    @cached_property
+    def decorators(self) -> tuple[str, ...]:
+        held = self.node.decorator_list if self.node is not None else ()
+        return tuple(ast.unparse(one) for one in held)
+
+    @cached_property
+    def shape(self) -> str:
+        """All it says, without comments, documentation and the way it is written."""
+        args = ast.unparse(self.node.args) if self.node is not None else ""
+        return "\n".join((*self.decorators, args, *self.statements))
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        nodes = (n for one in self._body for n in ast.walk(one))
+        return frozenset(repr(n.value) for n in nodes if isinstance(n, ast.Constant))
+
+
+@dataclass(slots=True)
+class Source:
+    """`bases`: of each class, by last name.  `values`: constants that the module names.
+
+    `replaced`: statements that put something else under a name that is not the file's own.
+    """
+
+    units: dict[str, Unit] = field(default_factory=dict)
+    bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    values: dict[str, tuple[Assertion, ...]] = field(default_factory=dict)
+    replaced: list[tuple[str, int]] = field(default_factory=list)
+    imported: dict[str, str] = field(default_factory=dict)
+    module: tuple[str, ...] = ()
+    tree: ast.Module | None = None
+
+
+def source_of(text: str) -> Source:
+    """A text that cannot be parsed holds nothing."""
+    tree = parsed(text)
+    return _read(tree, text.splitlines()) if tree is not None else Source()
+
+
+def _read(tree: ast.Module, lines: Sequence[str]) -> Source:
+    made = Source(tree=tree)
+    try:
+        made.imported = _imported("\n".join(lines))
+        _block(tree.body, "", made, lines)
+        plain = [n for n in tree.body if not isinstance(n, (*_FUNCTION, ast.ClassDef))]
+        rest = [n for n in plain if not _is_import(n) and not _is_words(n)]
+        made.module = tuple(ast.unparse(n) for n in rest)
+        made.units[MODULE] = Unit(MODULE, rest, "\n".join(made.module), None)
+        made.replaced += _replaced(rest, made)
+    except RecursionError:
+        return Source()
+    return made
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _is_words(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _imported(text: str) -> dict[str, str]:
+    """Every name that an import binds, and the module that it comes from."""
+    found = {}
+    for module, names, plain in IMPORT.findall(text):
+        for name, _, other in (word.strip().partition(" as ") for word in plain.split(",")):
+            found[other.strip() or name.partition(".")[0]] = name
+        for word in names.strip("()\\ ").split(",") if module else ():
+            name, _, other = word.partition("#")[0].strip(" \n\t()\\").partition(" as ")
+            found[other.strip() or name] = f"{module}.{name}"
+    return {name: module for name, module in found.items() if name}
+
+
+# ------------------------------------------------------------------ bindings
+
+
+def _block(body: Sequence[ast.stmt], owner: str, made: Source, lines: Sequence[str]) -> None:
+    for node in body:
+        if isinstance(node, _FUNCTION):
+            _forget(made, f"{owner}{node.name}")
+            name = f"{owner}{node.name}"
+            made.units[name] = Unit(name, node.body, _segment(node, lines), node)
+        elif isinstance(node, ast.ClassDef):
+            _forget(made, f"{owner}{node.name}")
+            made.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
+            _block(node.body, f"{owner}{node.name}.", made, lines)
+        elif isinstance(node, ast.If):
+            _block([] if never_holds(node.test) else node.body, owner, made, lines)
+            _block([] if surely_holds(node.test) else node.orelse, owner, made, lines)
+        elif isinstance(node, (ast.Try, ast.With)):
+            _block(node.body, owner, made, lines)
+        else:
+            _bind(node, owner, made)
+
+
+def _bind(node: ast.stmt, owner: str, made: Source) -> None:
+    """Assignments and deletions: a name that they hit is no function any more."""
+    targets: list[ast.expr] = []
+    value: ast.expr | None = None
+    match node:
+        case ast.Assign():
+            targets, value = list(node.targets), node.value
+        case ast.AnnAssign():
+            targets, value = [node.target], node.value
+        case ast.Delete():
+            targets = list(node.targets)
+        case ast.Expr(value=ast.Call(func=func, args=[first, ast.Constant(value=str(name)), *_])):
+            if last_name(func) in ("setattr", "delattr"):
+                _forget(made, f"{owner}{last_name(first)}.{name}")
+            return
+        case _:
+            return
+    for target in targets:
+        _rebind(target, value, owner, made)
+
+
+def _rebind(target: ast.expr, value: ast.expr | None, owner: str, made: Source) -> None:
+    if isinstance(target, ast.Attribute):
+        _forget(made, f"{owner}{last_name(target.value)}.{target.attr}")
+    elif isinstance(target, ast.Name):
+        _forget(made, f"{owner}{target.id}")
+        if value is not None:
+            held = tuple(rows(value)) if not is_empty(value) else ()
+            plain = isinstance(value, ast.Constant)
+            made.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
+
+
+def _value(node: ast.expr) -> tuple[Assertion, ...]:
+    text = ast.unparse(node)
+    return (Assertion(text, "row", frozenset({text}), frozenset(), node.lineno),)
+
+
+def _forget(made: Source, name: str) -> None:
+    for known in [k for k in made.units if k == name or k.startswith(f"{name}.")]:
+        del made.units[known]
+
+
+def _segment(node: Function, lines: Sequence[str]) -> str:
+    first = min((one.lineno for one in node.decorator_list), default=node.lineno)
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _cases(node: Function) -> Iterator[Assertion]:
+    """The rows of `parametrize`, and what other decorators hold in tables."""
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and last_name(decorator) in ("parametrize", "expand"):
+            for arg in (*decorator.args[-1:], *(k.value for k in decorator.keywords)):
+                yield from rows(arg)
+
+
+def _unfit(node: Function) -> str:
+    if node.name.startswith("test"):
+        own = _own_nodes(node)
+        if any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own):
+            return "it became a generator, which no runner runs"
+    empty = (d for d in node.decorator_list if isinstance(d, ast.Call) and len(d.args) > 1)
+    if any(last_name(d) == "parametrize" and is_empty(d.args[1]) for d in empty):
+        return "its table of cases is empty"
+    return ""
+
+
+def _own_nodes(node: Function) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = list(node.body)
+    while todo:
+        one = todo.pop()
+        yield one
+        if not isinstance(one, (*_FUNCTION, ast.Lambda, ast.ClassDef)):
+            todo += ast.iter_child_nodes(one)
+
+
+# ------------------------------------------------------------------ replaced names
+
+
+def _replaced(body: Sequence[ast.stmt], made: Source) -> Iterator[tuple[str, int]]:
+    """Names of other modules that the file binds anew when it is loaded."""
+    for node in (inner for one in body for inner in ast.walk(one)):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
+            targets = node.targets if not isinstance(node, ast.AugAssign) else [node.target]
+            for target in targets:
+                if words := _foreign(target, made):
+                    yield words, node.lineno
+        elif isinstance(node, ast.Call) and node.args:
+            name = last_name(node.func)
+            first = node.args[0]
+            if name in ("setattr", "delattr") and _root(first) in made.imported:
+                yield ast.unparse(node)[:120], node.lineno
+
+
+def _foreign(target: ast.expr, made: Source) -> str:
+    if isinstance(target, ast.Attribute) and _root(target) in made.imported:
+        return ast.unparse(target)
+    if isinstance(target, ast.Subscript):
+        text = ast.unparse(target)
+        if text.startswith(("sys.modules[", "globals()[", "builtins.", "__builtins__")):
+            return text
+    return ""
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def replaced_in(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
+    """The same inside of functions: hooks and fixtures that are run for every test."""
+    held = Source(imported=imported)
+    body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+    yield from (words for words, _ in _replaced(body, held))

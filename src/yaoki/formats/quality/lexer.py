@@ -1,0 +1,273 @@
+"""One pass over a source: its comments, and its code with comments and strings blanked.
+
+Linear in the text and never raises: what it does not understand stays code.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from yaoki.formats.quality.languages import Grammar, Quote
+
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_RAW_RUST = re.compile(r'r(#{0,16})"')
+_RAW_CPP = re.compile(r'R"([^\s()\\"]{0,16})\(')
+_CHAR = re.compile(r"'(?:\\[^\n]{1,12}?|[^\\'\n])'")
+_NUMBER = re.compile(r"(?<!\w)\d[\w']*\Z")
+_REGEX = re.compile(r"/(?![*/>])(?:[^\\/\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[a-z]{0,8}")
+_BEFORE_REGEX = re.compile(
+    r"(?:^|[(,=:\[!&|?{};+\-*%~^\n]|=>|\b(?:return|typeof|case|in|of|do|else|void|await|yield|throw|delete))\Z"
+)
+_ASKED = re.compile(r"\b(?:if|while|for|with)\s{0,4}\Z")
+_STRUCTURE = frozenset("<>{}=;(),:?&|+")
+_PAGE = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
+_CLOSER = {"{": "}", "(": ")"}
+LOOK_BACK = 300
+# Between tags these are letters like any other.
+_PLAIN_IN_TEXT = frozenset({"`", "/*", "//"})
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """`raw` with its marks, as it stands in the source."""
+
+    start: int
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`code` is as long as the text, line for line.  `open_at`: where an unfinished string or
+    block comment began, -1 when none."""
+
+    text: str
+    code: str
+    comments: tuple[Comment, ...]
+    open_at: int = -1
+
+    def line_at(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
+
+
+def read(text: str, grammar: Grammar) -> Reading:
+    return _Pass(_only_php(text) if grammar.name == "php" else text, grammar).run()
+
+
+def _only_php(text: str) -> str:
+    """What stands outside the tags is a page, not code."""
+    return _PAGE.sub(lambda page: _NOT_NEWLINE.sub(" ", page[0]), text)
+
+
+@cache
+def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
+    """Everything that may begin something else than code, the longest first."""
+    words = [*grammar.line, *(start for start, _ in grammar.block)]
+    words += [quote.open for quote in grammar.quotes]
+    words += ["'"] if grammar.char else []
+    words += ["/"] if grammar.regex else []
+    words += list("{}()") if in_hole else []
+    found = [re.escape(word) for word in sorted(set(words), key=len, reverse=True)]
+    found = [_RAW_RUST.pattern] * grammar.char + found
+    found = [_RAW_CPP.pattern] * (grammar.name == "c") + found
+    found = [grammar.heredoc.replace(r"\1", r"['\"`]?")] * bool(grammar.heredoc) + found
+    return re.compile("|".join(found) or r"(?!)")
+
+
+@cache
+def _stops(quote: Quote) -> re.Pattern[str]:
+    """What ends a string, or interrupts it."""
+    ends = [re.escape(quote.close)] + ([] if quote.lines else [r"\n"])
+    if quote.hole:
+        doubled = [r"\{\{"] if quote.hole == "{" else []
+        ends = [*doubled, re.escape(quote.hole), *ends]
+    if quote.escape == quote.close:
+        return re.compile("|".join([re.escape(quote.close * 2), *ends]))
+    escaped = [re.escape(quote.escape) + r"[\s\S]"] if quote.escape else []
+    holes = [re.escape(quote.hole)] if quote.hole.startswith("\\") else []
+    return re.compile("|".join([*holes, *escaped, *ends]))
+
+
+class _Pass:
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        self.text, self.grammar = text, grammar
+        self.at, self.kept, self.open_at = 0, 0, -1
+        self.code: list[str] = []
+        self.comments: list[Comment] = []
+        # Strings we are in a hole of: the quote, and how many brackets are open inside.
+        self.holes: list[tuple[Quote, int]] = []
+        # Up to here a mark of this kind was tried in vain; trying again would cost squares.
+        self.dead: dict[str, int] = {}
+        self.quotes = {quote.open: quote for quote in grammar.quotes}
+        self.blocks = dict(grammar.block)
+
+    def run(self) -> Reading:
+        while hit := _openers(self.grammar, bool(self.holes)).search(self.text, self.at):
+            if not self._enter(hit):
+                self.at = hit.end() if len(hit[0]) == 1 else hit.start() + 1
+        self.code.append(self.text[self.kept :])
+        return Reading(self.text, "".join(self.code), tuple(self.comments), self.open_at)
+
+    def _enter(self, hit: re.Match[str]) -> bool:
+        """Take what begins here out of the code.  False: it was code after all."""
+        word, start = hit[0], hit.start()
+        if self.dead.get(word, -1) > start:
+            return False
+        if self.holes and word in "{}()":
+            return self._bracket(word, start)
+        if word in _PLAIN_IN_TEXT and self._between_tags(start):
+            return False
+        if word in self.blocks:
+            return self._block(word, start)
+        if word in self.grammar.line:
+            return self._line_comment(word, start)
+        if word in self.quotes and not (
+            word == "'" and _NUMBER.search(self.text, max(0, start - 40), start)
+        ):
+            return self._string(self.quotes[word], start, start + len(word))
+        if word == "/":
+            return self._pattern(_REGEX, word, start) if self._regex_may_stand(start) else False
+        if word == "'":
+            return self._pattern(_CHAR, word, start)
+        return self._special(word, start)
+
+    def _special(self, word: str, start: int) -> bool:
+        """Raw strings and heredocs: their end is spelled in their beginning."""
+        before = self.text[start - 1] if start else " "
+        if word[0] in "rR" and (before.isalnum() or before == "_") and before not in "bcuUL8":
+            return False  # the end of a name, not the beginning of a raw string
+        if word.startswith("r"):
+            return self._until('"' + "#" * word.count("#"), start, start + len(word))
+        if word.startswith("R"):
+            return self._until(")" + word[2:-1] + '"', start, start + len(word))
+        return self._heredoc(word, start)
+
+    def _until(self, end: str, start: int, inside: int) -> bool:
+        found = self.text.find(end, inside)
+        if found < 0:
+            return self._unfinished(start)
+        return self._blank(start, found + len(end))
+
+    def _heredoc(self, word: str, start: int) -> bool:
+        name = re.sub(r"\W", "", word)
+        body = self.text.find("\n", start)
+        if not name or body < 0:
+            return False
+        end = re.compile(rf"^[ \t]*{name}\b", re.MULTILINE).search(self.text, body + 1)
+        if end is None:
+            self.dead[word] = len(self.text)
+            return False
+        # The rest of the line that names it is code; only the body is taken out.
+        self.code.append(self.text[self.kept : body + 1])
+        self.kept = body + 1
+        return self._blank(body + 1, end.end())
+
+    def _regex_may_stand(self, start: int) -> bool:
+        before = self.text[max(0, start - LOOK_BACK) : start].rstrip(" \t")
+        if before.endswith(")"):
+            return self._after_condition(before)
+        if before.endswith("\n") and self.text[start + 1 : start + 2].isspace():
+            return False  # a division that goes on from the line above
+        return bool(_BEFORE_REGEX.search(before[-40:]))
+
+    @staticmethod
+    def _after_condition(before: str) -> bool:
+        """`if (x) /y/.test(z)` asks, `(x) / y` divides."""
+        depth = 0
+        for at in range(len(before) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(before[at], 0)
+            if depth == 0:
+                return _ASKED.search(before, 0, at) is not None
+        return False
+
+    def _between_tags(self, start: int) -> bool:
+        """Text of JSX is no code: nothing but words stands back to `>` and on to `</`."""
+        if self.grammar.name != "javascript":
+            return False
+        following = self.text.find("<", start, start + LOOK_BACK)
+        if following < 0 or not self.text.startswith("</", following):
+            return False
+        for at in range(start - 1, max(0, start - LOOK_BACK) - 1, -1):
+            if self.text[at] in _STRUCTURE:
+                return self.text[at] in ">}" and self.text[at - 1 : at + 1] != "=>"
+        return False
+
+    def _pattern(self, pattern: re.Pattern[str], word: str, start: int) -> bool:
+        found = pattern.match(self.text, start)
+        if found is None:
+            if word == "/":
+                self.dead[word] = self._line_end(start)
+            return False
+        return self._blank(start, found.end())
+
+    def _bracket(self, word: str, start: int) -> bool:
+        quote, depth = self.holes[-1]
+        opener = quote.hole[-1] if quote.hole[-1] in _CLOSER else "{"
+        if word == _CLOSER[opener] and depth == 0:
+            self.holes.pop()
+            return self._string(quote, start, start + 1)
+        step = {opener: 1, _CLOSER[opener]: -1}.get(word, 0)
+        self.holes[-1] = (quote, depth + step)
+        return False
+
+    def _block(self, word: str, start: int) -> bool:
+        end = self._block_end(word, start + len(word))
+        if end < 0:
+            return self._unfinished(start)
+        self.comments.append(Comment(start, self.text[start:end]))
+        return self._blank(start, end)
+
+    def _block_end(self, word: str, at: int) -> int:
+        close, depth = self.blocks[word], 1
+        if not self.grammar.nested:
+            found = self.text.find(close, at)
+            return found + len(close) if found >= 0 else -1
+        for hit in re.compile(f"{re.escape(word)}|{re.escape(close)}").finditer(self.text, at):
+            depth += 1 if hit[0] == word else -1
+            if depth == 0:
+                return hit.end()
+        return -1
+
+    def _line_comment(self, word: str, start: int) -> bool:
+        before = self.text[start - 1] if start else "\n"
+        after = self.text[start + len(word) : start + len(word) + 1]
+        if word == "#" and (not (before.isspace() or before in ";)}],") or after == "["):
+            return False
+        if word == "//" and (before == ":" or self.text.endswith("url(", 0, start)):
+            return False
+        end = self._line_end(start)
+        self.comments.append(Comment(start, self.text[start:end]))
+        return self._blank(start, end)
+
+    def _string(self, quote: Quote, start: int, inside: int) -> bool:
+        at, stops = inside, _stops(quote)
+        while stop := stops.search(self.text, at):
+            if stop[0] == quote.close:
+                return self._blank(start, stop.end())
+            if quote.hole and stop[0] == quote.hole:
+                self.holes.append((quote, 0))
+                return self._blank(start, stop.end())
+            if stop[0] == "\n":
+                self.dead[quote.open] = stop.start()
+                return False
+            at = stop.end()
+        if quote.lines:
+            return self._unfinished(start)
+        self.dead[quote.open] = len(self.text)
+        return False
+
+    def _unfinished(self, start: int) -> bool:
+        self.open_at = start
+        return self._blank(start, len(self.text))
+
+    def _blank(self, start: int, end: int) -> bool:
+        """Keep the shape: spaces for characters, line ends stay."""
+        self.code.append(self.text[self.kept : start])
+        self.code.append(_NOT_NEWLINE.sub(" ", self.text[start:end]))
+        self.kept = self.at = end
+        return True
+
+    def _line_end(self, start: int) -> int:
+        end = self.text.find("\n", start)
+        return len(self.text) if end < 0 else end

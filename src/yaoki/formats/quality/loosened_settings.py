@@ -1,0 +1,219 @@
+"""Settings of tests, linters and type checkers: what a change makes look at less."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from yaoki.formats.quality.languages import GRAMMARS
+from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality.model import Change
+from yaoki.formats.quality.strictness import FEWER, flat, narrowing, weaker
+from yaoki.formats.quality.uncommented import uncommented
+
+WORDS = "how the checks are made was changed"
+
+# Files that do nothing else; any change of one that stood there counts.
+_CONFIG = re.compile(
+    r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
+    r"|jest\.config\.\w+|vitest\.config\.\w+"
+    r"|\.mocharc(?:\.\w+)?|karma\.conf\.js|mypy\.ini|\.mypy\.ini|pyrightconfig\.json|ruff\.toml"
+    r"|\.ruff\.toml|\.flake8|\.eslintrc(?:\.\w+)?|eslint\.config\.\w+|\.golangci\.\w+|clippy\.toml"
+    r"|\.rspec|phpunit\.xml(?:\.dist)?|playwright\.config\.\w+|cypress\.config\.\w+)$"
+)
+_TOOLS = (
+    *("pytest", "mypy", "ruff", "coverage", "tox", "pyright", "basedpyright", "flake8"),
+    *("pylint", "poe", "nox", "bandit", "black", "isort", "ty", "yaoki"),
+)
+_NODE_TOOLS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "eslintConfig", "tap", "xo", "wireit")
+_SCRIPT = re.compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
+_STRICTNESS = re.compile(r"strict|^no[A-Z]|skipLibCheck|checkJs|allowUnreachable|allowUnused")
+# Folders that hold what was built, never what is checked.
+_BUILT = re.compile(
+    r"(?:\*\*/|\./)?(?:out|dist|build|lib|coverage|node_modules|tmp|temp|target|public|storybook-static"
+    r"|\.[\w-]{1,40})(?:/\*{1,2}|/)?"
+)
+_MAKES = re.compile(
+    r"pytest|unittest|jest|vitest|mocha|rspec|mypy|ruff|flake8|eslint|tsc\b|clippy"
+    r"|\bgo (?:test|vet)|cargo test|npm (?:run )?test|fail_under",
+    re.IGNORECASE,
+)
+_MAKE_TURNS = re.compile(
+    r"^\s{0,4}(?:test|check|lint)[\w-]{0,20}\s{0,4}::?(?!=)|ADDOPTS|\.IGNORE\b|\bMAKEFLAGS\b"
+    r"|\bSHELL\s{0,4}[:?+]{0,3}=|\.SHELLFLAGS"
+)
+_CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
+
+
+def loosening_of(change: Change) -> str:
+    """Why a change of settings makes the checks weaker; empty when it does not."""
+    stood = change.before is not None
+    if _CONFIG.search(change.path):
+        if (
+            stood
+            and change.after is not None
+            and re.search(r"\.ini$|\.coveragerc$|\.flake8$", change.path)
+        ):
+            return _sections(change, _whole_ini)
+        if stood and change.after is not None and change.path.endswith(".toml"):
+            return _sections(change, _whole_toml)
+        return WORDS if stood else narrowing(change.after or "")
+    judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
+    return judge(change) if judge is not None else ""
+
+
+def judges(path: str) -> bool:
+    """Are these settings whose meaning is known here?"""
+    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
+    return known or _CONFIG.search(path) is not None
+
+
+def _of_family(path: str) -> Callable[[Change], str] | None:
+    return _tsconfig if re.search(r"(?:^|/)[tj]sconfig[^/]*\.json$", path) else None
+
+
+def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
+    """Parts of a settings file, by name: one that stood may not change, a new one not narrow."""
+    old, new = parse(change.before or ""), parse(change.after or "")
+    for name in {**old, **new}:
+        if name in old and weaker(old[name], new.get(name), name):
+            return WORDS
+        if name not in old and (words := narrowing(f"{name} = {flat(new[name])}")):
+            return words
+    return ""
+
+
+def _pyproject(change: Change) -> str:
+    return _sections(change, _tools_of)
+
+
+def _tools_of(text: str) -> Mapping[str, Any]:
+    try:
+        held = tomllib.loads(text).get("tool", {})
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {}
+    return {name: held[name] for name in _TOOLS if isinstance(held, dict) and name in held}
+
+
+def _whole_toml(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {"": text}
+
+
+def _setup_cfg(change: Change) -> str:
+    return _sections(change, _ini_of)
+
+
+def _ini_of(text: str) -> Mapping[str, Any]:
+    return {n: held for n, held in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)}
+
+
+def _whole_ini(text: str) -> Mapping[str, Any]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {"": text}
+    return {name: dict(parser.items(name)) for name in parser.sections()}
+
+
+def _package_json(change: Change) -> str:
+    old, new = _json_of(change.before), _json_of(change.after)
+    if change.before and not old:
+        return WORDS if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _touched(change)) else ""
+    return _sections(change, _node_of) if old or new else ""
+
+
+def _node_of(text: str) -> Mapping[str, Any]:
+    held = _json_of(text)
+    scripts = held.get("scripts")
+    named = scripts if isinstance(scripts, dict) else {}
+    told = {f"script {name}": value for name, value in named.items() if _SCRIPT.search(name)}
+    return {**{name: held[name] for name in _NODE_TOOLS if name in held}, **told}
+
+
+def _tsconfig(change: Change) -> str:
+    """Strictness that changes, and sources that are no longer looked at."""
+    if change.before is None:
+        return ""
+    old, new = _json_of(change.before), _json_of(change.after)
+    if not old or not new:
+        return ""
+    if _strict(old) != _strict(new):
+        return WORDS
+    gained = _listed(new, "exclude") - _listed(old, "exclude")
+    if any(not _BUILT.fullmatch(path) for path in gained):
+        return FEWER
+    shrunk = "include" in old and "include" in new and _listed(old, "include")
+    return FEWER if shrunk and _listed(old, "include") - _listed(new, "include") else ""
+
+
+def _strict(held: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = held.get("compilerOptions")
+    named = options if isinstance(options, dict) else {}
+    return {key: value for key, value in named.items() if _STRICTNESS.search(key)}
+
+
+def _listed(held: Mapping[str, Any], key: str) -> frozenset[str]:
+    value = held.get(key)
+    return frozenset(map(str, value)) if isinstance(value, list) else frozenset()
+
+
+def _json_of(text: str | None) -> Mapping[str, Any]:
+    """Comments and trailing commas are let pass; what is no object tells nothing."""
+    try:
+        held = json.loads(uncommented(read(text or "", GRAMMARS["json"])))
+    except (ValueError, RecursionError):
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def _makefile(change: Change) -> str:
+    """A line that checked and is gone, or one that turns the checking elsewhere."""
+    if change.before is None:
+        return ""
+    old, new = change.before.splitlines(), (change.after or "").splitlines()
+    gone, come = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
+    again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
+    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _turns(t, hit[0], again))
+    return WORDS if any(_MAKES.search(t) for t in gone) or any(turned) else ""
+
+
+def _turns(line: str, hit: str, known: set[str]) -> bool:
+    """A rule of its own is no harm; a second one of the same name takes the place of the first."""
+    return not hit.rstrip().endswith(":") or line.split(":")[0].strip() in known
+
+
+def _npmrc(change: Change) -> str:
+    """By whom scripts are run: `true` would run none."""
+    return WORDS if any("script-shell" in line for line in _touched(change)) else ""
+
+
+def _cargo(change: Change) -> str:
+    about = any(_CARGO.search(line) for line in _touched(change)) and change.before is not None
+    return WORDS if about else ""
+
+
+def _touched(change: Change) -> Iterator[str]:
+    """Lines that came or went."""
+    before = frozenset((change.before or "").splitlines())
+    after = frozenset((change.after or "").splitlines())
+    yield from before ^ after
+
+
+_SHARED: Mapping[str, Callable[[Change], str]] = {
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _setup_cfg,
+    "package.json": _package_json,
+    "Makefile": _makefile,
+    "GNUmakefile": _makefile,
+    "makefile": _makefile,
+    "Cargo.toml": _cargo,
+    ".npmrc": _npmrc,
+}

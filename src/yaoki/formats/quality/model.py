@@ -1,0 +1,23 @@
+"""What is judged: the files a task changed, and what was promised and said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaoki.core.model.change import Change, Claims
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One place that violates a criterion: where, and the text that does it.
+
+    `owner` tells apart marks that look alike: the function a lone `...` stands in.
+    """
+
+    file: str
+    line: int
+    text: str
+    owner: str = ""
+
+
+__all__ = ["Change", "Claims", "Mark"]

@@ -1,0 +1,151 @@
+"""The tests a file holds, which of them check nothing, and what keeps them from running."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from yaoki.formats.quality.languages import language_of
+from yaoki.formats.quality.lexer import Reading, read
+from yaoki.formats.quality.parts import FILE_CHARS_MAX
+from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.python_suites import python_suite
+
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|tests?)\.\w+$"
+    r"|\.(?:test|spec)\.\w+$"
+    r"|(?:^|/)[A-Z]\w*(?:Tests?|Spec)\.(?:java|kt|cs|php|swift|scala|groovy)$"
+)
+# By these names a runner finds a file without being told.
+_COLLECTED = re.compile(
+    r"(?:^|/)(?:test[^/]*|[^/]*_(?:test|spec|tests)|tests?)\.\w+$|\.(?:test|spec|cy|e2e)\.\w+$"
+    r"|(?:^|/)__tests__/|(?:^|/)[A-Z]\w*(?:Tests?|Spec|IT)\.(?:java|kt|cs|php|swift|scala|groovy)$"
+)
+# One way a language has of naming a test; the name is the first group that holds something.
+_TESTS = re.compile(
+    r"^[ \t]{0,40}(?:async )?def (test\w{0,200})\("
+    r"|^[ \t]{0,40}class (Test\w{0,200})\b"
+    r"|^func (Test\w{0,200})\("
+    r"|^[ \t]{0,40}(?:it|test|specify)(?:\.\w{1,20})?\(\s{0,20}['\"`]([^'\"`\n]{1,200})['\"`]"
+    r"|^[ \t]{0,40}(?:it|specify|scenario|test) ['\"]([^'\"\n]{1,200})['\"][^\n]{0,100}(?:do|\{)"
+    r"|#\[(?:tokio::)?test\]\s{0,80}(?:#\[[^\]\n]{0,80}\]\s{0,80})?(?:async )?fn (\w{1,200})"
+    r"|@Test\b[^;{]{0,200}?\b(?:void|fun) (\w{1,200})\(",
+    re.MULTILINE,
+)
+_SKIPS = re.compile(
+    r"@?\bpytest\.mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\("
+    r"|@unittest\.(?:skip|expected)"
+    r"|\bself\.skipTest\(|\b(?:it|test|describe|context)\.(?:skip|todo|only|failing)\b"
+    r"|\b\w{1,40}\.(?:skip|todo)\(\s{0,20}['\"`]|\{[^{}\n]{0,80}\b(?:skip|todo)\s?:\s?(?:true\b|['\"`])"
+    r"|^\s{0,40}[xf](?:it|describe|context|test|specify)[ (]"
+    r"|\bt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b"
+)
+_CONDITION = re.compile(r"\s{0,80}(?:\}\s{0,4}else\s)?if\b")
+_BODY = re.compile(r"\{|\bdo\b(?:\s{0,4}\|[^|\n]{0,80}\|)?")
+_NOTHING = re.compile(
+    r"\s*(?:return\s{0,4}(?:true|null|nil|undefined)?\s{0,4};?|pass|true|;"
+    r"|expect\(\s?(?:true|1)\s?\)\.(?:to\.|not_)?\w{1,20}(?:[. (]{0,2}(?:true|1)\s?\)?|\(\))?;?"
+    r"|assert(?:True|_true|!|\.ok|\.isTrue|\.True)?\(\s?true\s?\);?|Assert\.(?:That|True|IsTrue)\(true\);?"
+    r")?\s*"
+)
+BODY_CHARS_MAX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """What keeps a test from running.  `owner`: the test, the class, or empty for the file.
+
+    `perhaps`: only under a condition.
+    """
+
+    owner: str
+    word: str
+    perhaps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """`hollow`: tests that check nothing.  `asks`: those that assert something, where that is
+    known, and `called` what each test calls.  `skips` with the line where each stands."""
+
+    names: Counter[str] = field(default_factory=Counter)
+    hollow: frozenset[str] = frozenset()
+    asks: frozenset[str] = frozenset()
+    called: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    skips: tuple[tuple[Skip, int], ...] = ()
+
+
+def is_test(path: str) -> bool:
+    return _TEST_FILE.search(path) is not None or path.endswith((".rs", "conftest.py"))
+
+
+def is_collected(path: str) -> bool:
+    """Would a runner find tests in it by its name alone?"""
+    return _COLLECTED.search(path) is not None
+
+
+@lru_cache(maxsize=512)
+def suite_of(path: str, text: str | None) -> Suite:
+    """Through Python's own parser where it can read the file; else by the shapes of its lines."""
+    if not text or len(text) > FILE_CHARS_MAX:
+        return Suite()
+    tree = parsed(text) if path.endswith((".py", ".pyi")) else None
+    if tree is not None:
+        told = python_suite(tree)
+        skips = tuple((Skip(s.owner, s.word, s.perhaps), s.line) for s in told.skips)
+        return Suite(told.names, told.hollow, told.asks, told.called, skips)
+    return _by_shape(path, text)
+
+
+def _by_shape(path: str, text: str) -> Suite:
+    grammar = language_of(path)
+    reading = read(text, grammar) if grammar else Reading(text, text, ())
+    bare = _uncommented(reading)
+    tests = [(next(g for g in hit.groups() if g), hit) for hit in _TESTS.finditer(bare)]
+    hollow = frozenset(name for name, hit in tests if _is_hollow(bare, reading.code, hit))
+    places = [(hit.start(), name) for name, hit in tests]
+    names = Counter(name for name, _ in tests)
+    return Suite(names, hollow, skips=tuple(_skips(bare, places)))
+
+
+def _uncommented(reading: Reading) -> str:
+    """The text, as long as it was, without what stands in comments."""
+    text = reading.text
+    for comment in reversed(reading.comments):
+        end = comment.start + len(comment.raw)
+        text = text[: comment.start] + re.sub(r"[^\n]", " ", comment.raw) + text[end:]
+    return text
+
+
+def _skips(bare: str, places: list[tuple[int, str]]) -> Iterator[tuple[Skip, int]]:
+    at, before = 0, ""
+    for n, line in enumerate(bare.split("\n"), 1):
+        if found := _SKIPS.search(line):
+            above = [name for start, name in places if start <= at + len(line)]
+            perhaps = bool(_CONDITION.match(before) or _CONDITION.match(line))
+            yield Skip(above[-1] if above else "", found[0].strip(), perhaps), n
+        at += len(line) + 1
+        before = line if line.strip() else before
+
+
+def _is_hollow(bare: str, code: str, hit: re.Match[str]) -> bool:
+    """Is there nothing between the brackets, or nothing that could ever fail?"""
+    opened = _BODY.search(code, hit.end(), min(len(code), hit.end() + 400))
+    if opened is None or ";" in code[hit.end() : opened.start()]:
+        return False
+    if opened[0] != "{":
+        return re.compile(r"\s*end\b").match(bare, opened.end()) is not None
+    end = _closing(code, opened.start())
+    return end > 0 and _NOTHING.fullmatch(bare, opened.end(), end) is not None
+
+
+def _closing(code: str, start: int) -> int:
+    depth = 0
+    for at in range(start, min(len(code), start + BODY_CHARS_MAX)):
+        depth += {"{": 1, "}": -1}.get(code[at], 0)
+        if depth == 0:
+            return at
+    return -1

@@ -1,0 +1,142 @@
+"""Q4: source that cannot be read as its language, where it could be before."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+
+from yaoki.formats.quality.balance import Problem, unbalanced
+from yaoki.formats.quality.changed_file import Pair, Side
+from yaoki.formats.quality.python import python_problem
+from yaoki.formats.quality.uncommented import uncommented
+
+_FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
+# JSON that its own program reads with comments.
+_COMMENTED_JSON = re.compile(
+    r"(?:^|/)(?:[tj]sconfig[^/]*\.json|[tj]sconfig/[^/]+\.json|\.[\w-]{1,40}rc(?:\.json)?|devcontainer\.json"
+    r"|api-extractor\.json|renovate\.json|deno\.json|turbo\.json|nx\.json|project\.json|workspace\.json"
+    r"|angular\.json|tslint\.json|biome\.json|cspell\.json|typedoc\.json|jsdoc\.json|rush\.json"
+    r"|wrangler\.json|language-configuration\.json|keybindings\.json|settings\.json|launch\.json"
+    r"|tasks\.json|appsettings[^/]*\.json|\.(?:vscode|devcontainer|zed)/[^/]+|[^/]+\.jsonc)\Z"
+)
+_TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)")
+# Test data that is wrong by design says so in its name.
+_ON_PURPOSE = re.compile(
+    r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated|bad|unterminated"
+    r"|unclosed|unparsable|syntax[_-]?errors?)[^/]*\Z",
+    re.IGNORECASE,
+)
+_TEMPLATE = re.compile(r"\{\{|\{%|<%")
+# What is filled in later is no source yet.
+_TEMPLATE_PLACE = re.compile(
+    r"(?:^|/)(?:templates?|skeleton)/|\{\{|\.(?:tmpl|tpl|j2|jinja2?)\.", re.I
+)
+YAML_CHARS_MAX = 200_000
+
+
+def broken(pair: Pair) -> Problem | None:
+    """What the change broke.  A file that was broken before is not blamed on it."""
+    if pair.after is None or (pair.before is not None and pair.before.text == pair.after.text):
+        return None
+    problem = _problem(pair.after)
+    if problem is None or (pair.before is not None and _problem(pair.before) is not None):
+        return None
+    return problem
+
+
+def _problem(side: Side) -> Problem | None:
+    if side.grammar.prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
+        return None
+    if "\ufffd" in side.text:
+        return None  # of another encoding: what stands there was not read as it was meant
+    if _TEMPLATE_PLACE.search(side.path) and _TEMPLATE.search(side.text):
+        return None
+    judge = JUDGES.get(side.grammar.name, _brackets)
+    # A fence is broken code that a scanner may take for strings.
+    return _fence(side) or judge(side)
+
+
+def _fence(side: Side) -> Problem | None:
+    """An answer in Markdown that was saved as code."""
+    shown = [(n, line) for n, line in enumerate(side.lines, 1) if line.strip()]
+    for n, line in (*shown[:1], *shown[-1:]):
+        if side.grammar.name != "markup" and _FENCE.match(line):
+            return Problem(n, "a Markdown fence stands in the code")
+    return None
+
+
+def _brackets(side: Side) -> Problem | None:
+    return unbalanced(side.reading, side.grammar)
+
+
+def _json(side: Side) -> Problem | None:
+    text = side.text
+    if _COMMENTED_JSON.search(side.path):
+        text = uncommented(side.reading)
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as wrong:
+        if wrong.msg == "Extra data" and _one_by_line(side.lines):
+            return None
+        at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
+        return Problem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
+    except RecursionError:
+        return None
+    except ValueError as wrong:  # a number with more digits than Python converts
+        return None if "digits" in str(wrong) else Problem(1, str(wrong))
+    return None
+
+
+def _one_by_line(lines: list[str]) -> bool:
+    """Is every line a document of its own?  Logs and data are often kept so."""
+    try:
+        return all(isinstance(json.loads(line), (dict, list)) for line in lines if line.strip())
+    except (ValueError, RecursionError):
+        return False
+
+
+def _toml(side: Side) -> Problem | None:
+    try:
+        tomllib.loads(side.text)
+    except tomllib.TOMLDecodeError as wrong:
+        place = _TOML_PLACE.search(str(wrong))
+        at_end = "at end of document" in str(wrong)
+        line = int(place[1]) if place else len(side.text.rstrip().split("\n"))
+        return Problem(line, _ended(str(wrong).partition(" (at ")[0], at_end), at_end)
+    except (RecursionError, ValueError):
+        return None
+    return None
+
+
+def _yaml(side: Side) -> Problem | None:
+    """Structure only: tags are the reader's business, templates are no YAML yet."""
+    import yaml  # read late: most tasks change none
+
+    if len(side.text) > YAML_CHARS_MAX or _TEMPLATE.search(side.text):
+        return None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        for _ in yaml.parse(side.text, Loader=loader):
+            pass
+    except yaml.MarkedYAMLError as wrong:
+        mark = wrong.problem_mark
+        line = mark.line + 1 if mark else 1
+        at_end = mark is not None and line > len(side.text.rstrip().split("\n"))
+        return Problem(line, _ended(wrong.problem or "not YAML", at_end), at_end)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+    return None
+
+
+def _ended(message: str, at_end: bool) -> str:
+    return f"the file ends in the middle: {message}" if at_end else message
+
+
+JUDGES: dict[str, Callable[[Side], Problem | None]] = {
+    "python": lambda side: python_problem(side.text),
+    "json": _json,
+    "toml": _toml,
+    "yaml": _yaml,
+}

@@ -1,0 +1,48 @@
+"""A change that says nothing to a computer: blank lines, comments, empty files.
+
+Where the checks pass without it as well, nobody can tell it from no change at all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from yaoki.formats.quality.languages import Grammar
+from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality.model import Change
+from yaoki.formats.quality.parts import parts_of
+from yaoki.formats.quality.python import parsed
+
+
+def is_trivial(changes: Sequence[Change]) -> bool:
+    """True when every file says the same before and after; a file that went says something."""
+    return bool(changes) and all(_is_trivial(change) for change in changes)
+
+
+def _is_trivial(change: Change) -> bool:
+    modes = {change.mode_before, change.mode_after} - {""}
+    if change.after is None or change.unread or len(modes) > 1:
+        return False
+    if change.path.endswith(".py"):
+        return _python(change.before or "") == _python(change.after)
+    return _bare(change.path, change.before or "") == _bare(change.path, change.after)
+
+
+def _python(text: str) -> str:
+    """Without comments and layout; what is no Python is compared as it stands."""
+    tree = parsed(text)
+    return ast.dump(tree) if tree is not None else text
+
+
+def _bare(path: str, text: str) -> str:
+    """Without white space and, where the language is known, without comments."""
+    part = next(parts_of(Change(path, None, text, ())), None)
+    told = text if part is None or part.grammar.prose else _uncommented(text, part.grammar)
+    return "".join(told.split())
+
+
+def _uncommented(text: str, grammar: Grammar) -> str:
+    for comment in reversed(read(text, grammar).comments):
+        text = text[: comment.start] + text[comment.start + len(comment.raw) :]
+    return text

@@ -1,0 +1,21 @@
+"""A source without its comments, and with commas before a closing bracket let pass."""
+
+from __future__ import annotations
+
+import re
+
+from yaoki.formats.quality.lexer import Reading
+
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+
+
+def uncommented(reading: Reading) -> str:
+    """As long as the text; for JSON whose readers allow comments."""
+    parts, at = [], 0
+    for comment in reading.comments:
+        parts += [reading.text[at : comment.start], _NOT_NEWLINE.sub(" ", comment.raw)]
+        at = comment.start + len(comment.raw)
+    whole = "".join([*parts, reading.text[at:]])
+    # A comma in a string is none.
+    return _TRAILING_COMMA.sub(lambda hit: " " if reading.code[hit.start()] == "," else ",", whole)

@@ -1,0 +1,91 @@
+# ruff: noqa: N815 - the keys are the registry's own
+"""A steps registry as people write it.  Shapes only, in the words of its format."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from yaoki.core.settings.keys import RETRIES_MAX
+from yaoki.formats.plan.fields import Inside, refusal
+from yaoki.formats.plan.model import Strict
+
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def part(value: str) -> str:
+    """What may stand in the path of a prompt file; it cannot climb out of its folder."""
+    if not _PART.fullmatch(value):
+        raise refusal(f"{value[:80]!r} cannot be part of the path of a prompt file")
+    return value
+
+
+Part = Annotated[str, AfterValidator(part)]
+
+
+class PatternModel(Strict):
+    """A failure by name, and the prompt that tells of it."""
+
+    description: str = Field("")
+    edition: Part = Field("")
+    adaptation: Part = Field("")
+    params: list[str] = Field([])
+
+
+class ValidatorModel(Strict):
+    """One thing that must hold, and what its failure is called."""
+
+    type: Literal["command", "file", "custom"] = Field("command")
+    command: str = Field("")
+    path: Inside = Field("")
+    successWhen: str = Field("")
+    failurePattern: str = Field("")
+    extractParams: dict[str, str] = Field({})
+
+
+class ConditionModel(Strict):
+    """A validator that must pass before the step is complete."""
+
+    validator: str = Field("")
+    params: dict[str, Any] = Field({})
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What a file validator is to look at besides its own path."""
+        held = self.params.get("paths", ())
+        return tuple(held) if isinstance(held, list) else ()
+
+
+class FailureModel(Strict):
+    """What follows when a condition fails."""
+
+    action: Literal["retry", "abort", "skip"] = Field("retry")
+    maxAttempts: int = Field(1, ge=1, le=RETRIES_MAX)
+
+
+class StepModel(Strict):
+    """One step."""
+
+    stepId: str = Field("")
+    name: str = Field("")
+    description: str = Field("")
+    c2: Part = Field("")
+    c3: Part = Field("")
+    completionConditions: list[ConditionModel] = Field([])
+    onFailure: FailureModel = Field(default_factory=FailureModel)
+
+
+class RegistryModel(Strict):
+    """The whole file."""
+
+    agentId: str = Field("")
+    version: str = Field("")
+    completionPatterns: dict[str, PatternModel] = Field({})
+    validators: dict[str, ValidatorModel] = Field({})
+    steps: dict[str, StepModel] = Field({})
+
+    def users_of(self, pattern: str) -> dict[str, ValidatorModel]:
+        """The validators whose failure is called so."""
+        return {name: one for name, one in self.validators.items() if one.failurePattern == pattern}

@@ -1,0 +1,250 @@
+"""What the parts of a registry say of one another: names, uses, and who gives which param."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import PydanticCustomError
+
+from yaoki.formats.plan.defects import Defects, Path
+from yaoki.formats.plan.fields import inside, success
+from yaoki.formats.plan.rules import judge_entry, judge_name
+from yaoki.formats.plan.value import Known
+from yaoki.formats.registry.model import (
+    ConditionModel,
+    FailureModel,
+    PatternModel,
+    RegistryModel,
+    StepModel,
+    ValidatorModel,
+)
+
+VERSION = re.compile(r"3(\.[0-9]{1,9}){0,2}")
+_PARAM = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_FORMS = "exists, absent, contains:TEXT or matches:REGEX"
+
+# A section and a name in it.
+Entry = tuple[str, str]
+
+
+def judge(registry: RegistryModel, defects: Defects, known: Known) -> frozenset[Entry]:
+    """Note every defect; returns the entries that have one.
+
+    Users before what they use: a name that was nearly right counts as a use.
+    """
+    judging = Judging(registry, defects, known.extractors())
+    judging.top()
+    parts: list[tuple[str, Mapping[str, Any], Callable[[Path, Any], None]]] = [
+        ("steps", registry.steps, judging.step),
+        ("validators", registry.validators, judging.validator),
+        ("completionPatterns", registry.completionPatterns, judging.pattern),
+    ]
+    unsound = {(str(path[0]), str(path[1])) for path in defects.broken if len(path) > 1}
+    for section, held, rule in parts:
+        for name, one in held.items():
+            before = len(defects.found)
+            rule((section, name), one)
+            if len(defects.found) > before:
+                unsound.add((section, name))
+    return frozenset(unsound)
+
+
+@dataclass(slots=True)
+class Judging:
+    """The rules, and the names something referred to so far."""
+
+    registry: RegistryModel
+    defects: Defects
+    extractors: Collection[str]
+    used: set[Entry] = field(default_factory=set)
+
+    def top(self) -> None:
+        registry, defects = self.registry, self.defects
+        if not registry.agentId.strip():
+            defects.missing((), "agentId is missing", "agentId")
+        if not registry.version:
+            defects.missing((), "version is missing", "version")
+        elif not VERSION.fullmatch(registry.version):
+            defects.add(("version",), f"version {registry.version[:40]!r} is not known; 3.x is")
+        if not registry.steps:
+            defects.missing((), "there are no steps", "steps")
+
+    # -------------------------------------------------------------- steps
+
+    def step(self, path: Path, step: StepModel) -> None:
+        for key in ("stepId", "name", "c2", "c3"):
+            if not getattr(step, key).strip():
+                self.defects.missing(path, f"{key} is missing", key)
+        if step.stepId and step.stepId != path[-1]:
+            reason = f"stepId {step.stepId[:80]!r} is not the key it stands under"
+            self.defects.add((*path, "stepId"), reason)
+        seen = list[ConditionModel]()
+        for index, condition in enumerate(step.completionConditions):
+            at = (*path, "completionConditions", index)
+            self._condition(at, condition)
+            if condition.validator and condition in seen:
+                self.defects.add(at, f"{condition.validator!r} is named twice")
+            seen.append(condition)
+        self._on_failure((*path, "onFailure"), step.onFailure)
+
+    def _on_failure(self, path: Path, failure: FailureModel) -> None:
+        if failure.action != "retry" and failure.given("maxAttempts"):
+            reason = f"action {failure.action} does not try again; nothing would use maxAttempts"
+            self.defects.add((*path, "maxAttempts"), reason)
+
+    def _condition(self, path: Path, condition: ConditionModel) -> None:
+        name = condition.validator
+        if not name:
+            self.defects.missing(path, "validator is missing", "validator")
+            return
+        if name not in self.registry.validators:
+            at = (*path, "validator")
+            name = self._known(at, "validator", "validators", name, self.registry.validators)
+        self.used.add(("validators", name))
+        validator = self.registry.validators.get(name)
+        if validator is not None:
+            self._asked(path, condition, validator)
+
+    def _asked(self, path: Path, condition: ConditionModel, validator: ValidatorModel) -> None:
+        """A file validator takes paths, a custom one whatever it likes, a command nothing."""
+        if validator.type == "command" and condition.given("params"):
+            reason = "a command validator takes no params; nothing would use them"
+            self.defects.add((*path, "params"), reason)
+        if validator.type == "file":
+            self._paths(path, condition, validator)
+
+    def _paths(self, path: Path, condition: ConditionModel, validator: ValidatorModel) -> None:
+        at = (*path, "params")
+        for key in condition.params:
+            if key != "paths":
+                self.defects.unknown_key((*at, key), ["paths"])
+        held = condition.params.get("paths", [])
+        if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+            self.defects.add((*at, "paths"), "must be a list of paths")
+            return
+        for index, one in enumerate(held):
+            self._inside((*at, "paths", index), one)
+        number = len(held) + bool(validator.path)
+        if not number:
+            reason = f"{condition.validator!r} has no path; give it one, or params.paths here"
+            self.defects.missing(at, reason, "paths")
+        elif number > 1 and validator.successWhen.startswith(("contains:", "matches:")):
+            self.defects.add(path, f"{validator.successWhen!r} looks at one path, not {number}")
+
+    def _inside(self, path: Path, one: str) -> None:
+        try:
+            inside(one)
+        except PydanticCustomError as fault:
+            self.defects.add(path, f"{one[:80]!r} {fault}")
+
+    # -------------------------------------------------------------- validators
+
+    def validator(self, path: Path, one: ValidatorModel) -> None:
+        name = str(path[1])
+        judge_name(self.defects, path, "validator", name)
+        if not one.given("type"):
+            self.defects.missing(path, "type is missing: command, file or custom", "type")
+        {"command": self._command, "file": self._file}.get(one.type, self._custom)(path, one)
+        if not one.failurePattern:
+            self.defects.missing(path, "failurePattern is missing", "failurePattern")
+        else:
+            self._pattern_of(path, one)
+        self._unused(path, "validator", "steps")
+
+    def _command(self, path: Path, one: ValidatorModel) -> None:
+        self._no_key(path, one, "path")
+        if not one.command.strip():
+            self.defects.missing(path, "has no command to run", "command", "type")
+        if not one.successWhen:
+            reason = "successWhen is missing: exitCode:N, empty, contains:TEXT or matches:REGEX"
+            self.defects.missing(path, reason, "successWhen")
+            return
+        self._success(path, one.successWhen)
+
+    def _success(self, path: Path, wanted: str) -> None:
+        try:
+            success(wanted)
+        except PydanticCustomError as fault:
+            self.defects.add((*path, "successWhen"), str(fault))
+
+    def _file(self, path: Path, one: ValidatorModel) -> None:
+        self._no_key(path, one, "command")
+        if one.successWhen.startswith(("contains:", "matches:")):
+            self._success(path, one.successWhen)
+        elif one.given("successWhen") and one.successWhen not in ("exists", "absent"):
+            self.defects.add((*path, "successWhen"), f"of a file must be {_FORMS}")
+
+    def _custom(self, path: Path, one: ValidatorModel) -> None:
+        """Code of an installed package: it says itself whether it passed, and gives its params."""
+        judge_entry(self.defects, path, str(path[1]))
+        for key in ("command", "path", "successWhen", "extractParams"):
+            self._no_key(path, one, key)
+
+    def _no_key(self, path: Path, one: ValidatorModel, key: str) -> None:
+        if getattr(one, key) and (*path, "type") not in self.defects.broken:
+            reason = f"a {one.type} validator has no {key}; nothing would use it"
+            self.defects.add((*path, key), reason)
+
+    def _pattern_of(self, path: Path, one: ValidatorModel) -> None:
+        """Every extractor is known, and gives exactly what the pattern declares."""
+        name, patterns = one.failurePattern, self.registry.completionPatterns
+        if name not in patterns:
+            at = (*path, "failurePattern")
+            name = self._known(at, "pattern", "completionPatterns", name, patterns)
+        self.used.add(("completionPatterns", name))
+        for param, extractor in one.extractParams.items():
+            if extractor not in self.extractors:
+                at = (*path, "extractParams", param)
+                self.defects.unknown(at, "extractor", extractor, sorted(self.extractors))
+        if name in patterns and one.type != "custom":
+            self._fits(path, one, name, patterns[name].params)
+
+    def _fits(self, path: Path, one: ValidatorModel, name: str, declared: list[str]) -> None:
+        at, meant = (*path, "extractParams"), set[str]()
+        for param in one.extractParams:
+            if param not in declared:
+                near = self.defects.meant(param, declared)
+                meant.add(near)
+                hint = f"; did you mean {near!r}?" if near else ""
+                reason = f"pattern {name!r} declares no param {param[:80]!r}{hint}"
+                self.defects.add((*at, param), reason, at=self.defects.keys.get((*at, param)))
+        for param in dict.fromkeys(declared):
+            if param not in one.extractParams and param not in meant:
+                reason = f"no extractor gives {param[:80]!r}, which pattern {name!r} declares"
+                self.defects.add(at if one.given("extractParams") else path, reason)
+
+    # -------------------------------------------------------------- patterns
+
+    def pattern(self, path: Path, one: PatternModel) -> None:
+        judge_name(self.defects, path, "pattern", str(path[1]))
+        for key in ("edition", "adaptation"):
+            if not getattr(one, key):
+                self.defects.missing(path, f"{key} is missing", key)
+        seen = set[str]()
+        for index, param in enumerate(one.params):
+            at = (*path, "params", index)
+            if not _PARAM.fullmatch(param):
+                self.defects.add(at, f"{param[:80]!r} is not the name of a param")
+            elif param in seen:
+                self.defects.add(at, f"{param!r} is declared twice")
+            seen.add(param)
+        self._unused(path, "pattern", "validators")
+
+    # -------------------------------------------------------------- uses
+
+    def _known(self, path: Path, sort: str, section: str, word: str, known: Collection[str]) -> str:
+        """The name that was meant, or the word itself; one whose shape was refused is known."""
+        if (section, word) in self.defects.broken or (section,) in self.defects.broken:
+            return word
+        return self.defects.unknown(path, sort, word, known) or word
+
+    def _unused(self, path: Path, sort: str, users: str) -> None:
+        """What nothing uses is a mistake, unless a part that could have used it was refused."""
+        if (str(path[0]), str(path[1])) in self.used:
+            return
+        if not any(broken[:1] == (users,) for broken in self.defects.broken):
+            at = self.defects.keys.get(path)
+            self.defects.add(path, f"nothing uses {sort} {str(path[1])[:80]!r}", at=at)

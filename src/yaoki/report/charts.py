@@ -1,0 +1,129 @@
+"""Drawn in plain SVG: attempts along the time of the run, and counts as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.counting import count
+from yaoki.report.markup import Html, tag
+from yaoki.report.page_parts import called
+from yaoki.report.words import duration, text
+
+ROWS_MAX = 60
+UNITS = 1000
+# A bar this long is a full one, so that a single fall does not look like a flood.
+FEW = 5
+THINNEST = 8
+Data = Mapping[str, Any]
+# A tone, and from when to when, in seconds since the run began.
+Piece = tuple[str, float, float]
+ASKS = "asks"
+KEYS = (
+    ("good", "an attempt that landed"),
+    ("bad", "one that did not"),
+    ("", "one without an end yet"),
+    (ASKS, "waiting for a person"),
+)
+
+
+def timeline(report: Data) -> Html | None:
+    """A row for each task; the tasks in the order of their first attempt."""
+    begun = sorted(
+        (t for t in report["tasks"] if t["attempts"]), key=lambda t: t["attempts"][0]["at"]
+    )
+    wall = report["time"]["wall_s"]
+    if not begun or wall <= 0:
+        return None
+    start = datetime.fromisoformat(report["run"]["created_at"])
+    rows = [
+        tag("div", tag("span", called(task)), _attempts(task, start, wall))
+        for task in begun[:ROWS_MAX]
+    ]
+    ticks = [tag("span", duration(wall * part / 4) if part else "0") for part in range(5)]
+    axis = tag("div", tag("span"), tag("p", ticks), class_="axis")
+    tries = [one for task in begun[:ROWS_MAX] for one in task["attempts"]]
+    drawn = {tone for one in tries for tone, _, _ in _pieces(one, start, wall)}
+    keys = [tag("li", _key(tone), words) for tone, words in KEYS if tone in drawn]
+    left = f"… {count(len(begun) - ROWS_MAX, 'more task')}" if len(begun) > ROWS_MAX else None
+    return tag(
+        "section",
+        tag("h2", "Time", tag("small", "each attempt of each task")),
+        tag("div", rows, axis, class_="time"),
+        tag("ul", keys, class_="keys"),
+        tag("p", left, class_="more") if left else None,
+    )
+
+
+def _key(tone: str) -> Html:
+    place = {"y": 3, "height": 4} if tone == ASKS else {"height": 10}
+    box = tag("rect", width=10, class_=f"bar {tone}".strip(), **place)
+    return tag("svg", box, viewBox="0 0 10 10", aria_hidden="true")
+
+
+def _attempts(task: Data, start: datetime, wall: float) -> Html:
+    tries = task["attempts"]
+    drawn = [_bar(one, piece, wall) for one in tries for piece in _pieces(one, start, wall)]
+    words = f"{count(len(tries), 'attempt')} of {called(task)}"
+    return tag(
+        "svg",
+        drawn,
+        viewBox=f"0 0 {UNITS} 16",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=words,
+    )
+
+
+def _pieces(one: Data, start: datetime, wall: float) -> list[Piece]:
+    """An attempt, and apart from it what was spent waiting for a person."""
+    at, end = _seconds(one["at"], start), one["until"]
+    right = _seconds(end, start) if end else wall
+    found: list[Piece] = []
+    for asked in one["asked"]:
+        since = _seconds(asked["at"], start)
+        # Nobody answered, and it ended otherwise.
+        open_until = right if right > since else wall
+        until = _seconds(asked["until"], start) if asked["until"] else open_until
+        found += [(_tone(one), at, since), (ASKS, since, until)]
+        at = until
+    return [*found, (_tone(one), at, right)] if right > at or not found else found
+
+
+def _bar(one: Data, piece: Piece, wall: float) -> Html:
+    """Never so thin that nobody sees it, and never past the edge."""
+    tone, left, right = piece
+    width = max(THINNEST, min(UNITS, UNITS * (right - left) / wall))
+    x = max(0.0, min(UNITS - width, UNITS * left / wall))
+    how = "waiting for a person" if tone == ASKS else text(one["ended"] or "no end yet", 200)
+    title = tag("title", f"attempt {one['attempt']}, {duration(max(0.0, right - left))}: {how}")
+    high = {"y": 6, "height": 4} if tone == ASKS else {"y": 1, "height": 14, "rx": 2}
+    place = {"x": f"{x:.1f}", "width": f"{width:.1f}", **high}
+    return tag("rect", title, class_=f"bar {tone}".strip(), **place)
+
+
+def _tone(one: Data) -> str:
+    return "good" if one["landed"] else "bad" if one["until"] else ""
+
+
+def _seconds(instant: str, start: datetime) -> float:
+    return (datetime.fromisoformat(instant) - start).total_seconds()
+
+
+def bars(counted: Sequence[tuple[str, int]]) -> Html | None:
+    """The longest is the most."""
+    if not counted:
+        return None
+    most = max(FEW, *(number for _, number in counted))
+    rows = [
+        tag("div", tag("span", text(name, 80)), _length(n, most), tag("b", n))
+        for name, n in counted
+    ]
+    return tag("div", rows, class_="bars")
+
+
+def _length(n: int, most: int) -> Html:
+    box = tag("rect", x=0, y=0, width=round(UNITS * n / most), height=10, class_="bar bad")
+    view = f"0 0 {UNITS} 10"
+    return tag("svg", box, viewBox=view, preserveAspectRatio="none", aria_hidden="true")

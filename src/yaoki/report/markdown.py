@@ -1,0 +1,323 @@
+"""The report as markdown: fit for a terminal, a pull request and a mail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from yaoki.report.words import (
+    SO_FAR,
+    amount,
+    conversations,
+    count,
+    duration,
+    moment,
+    money,
+    some,
+    text,
+)
+from yaoki.views.outcomes import numbers
+from yaoki.views.tasks import OFF_BRANCH
+
+LANDED_MAX, OTHERS_MAX, SMALL_MAX, CHECKS_MAX = 100, 100, 30, 8
+FALLS_MAX = 60
+Data = Mapping[str, Any]
+
+# What could begin a link, an emphasis, a cell or a tag inside a line.
+_SPECIAL = re.compile(r"([\\`*\[\]<>|])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+
+
+def safe(value: object, limit: int = 200) -> str:
+    """Foreign text inside a line: shown as it is, whatever it would mean to markdown."""
+    return _SPECIAL.sub(lambda hit: f"\\{hit[0]}", text(value, limit))
+
+
+def code(value: object, limit: int = 300) -> str:
+    """In a code span; a backtick inside would end it."""
+    shown = text(value, limit).replace("`", "'")
+    return f"`{shown}`"
+
+
+def markdown(report: Data) -> str:
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Data) -> Iterator[str]:
+    run = report["run"]
+    yield f"# Run {run['run']}: {safe(run['goal'], 160)}"
+    yield ""
+    yield f"**{safe(report['verdict'], 600)}**"
+    yield ""
+    yield from (f"> Warning: {safe(words)}\n" for words in report["warnings"][:SMALL_MAX])
+    yield from _asking(report)
+    yield from _noticed(report)
+    yield from _numbers(report)
+    yield from _landed(report)
+    yield from _others(report)
+    yield from _falls(report)
+    yield from _decided(report)
+    yield from _kept(report)
+    yield from _sessions(report)
+    yield from _proof(report)
+    part = report["run"]["status"] == "CANCELLED" and " merge " in report["next"]
+    takes = " takes what landed, and not all of it is done." if part else ""
+    yield f"Next: {code(report['next'])}{takes}"
+
+
+def _asking(report: Data) -> Iterator[str]:
+    asking = report["asking"]
+    if not asking and not report["run"]["paused"]:
+        return
+    yield "## Needs you"
+    yield ""
+    if report["run"]["paused"]:
+        run = report["run"]["run"]
+        yield f"The run is paused: {safe(report['run']['paused'], 1000)}"
+        yield ""
+        yield f"- {code(f'yaoki answer {run} go')}: it goes on; of a budget, as much again"
+        yield f"- {code(f'yaoki answer {run} abort')}: it is cancelled; its work is kept"
+        yield ""
+    for one in asking[:SMALL_MAX]:
+        yield f"**{safe(one['name'], 80)}** ({one['reason']}):"
+        yield ""
+        yield from (f"> {safe(each, 2000)}  " for each in one["question"].split("\n"))
+        yield ""
+        yield from (f"- {code(a['command'])}: {safe(a['what'])}" for a in one["answers"])
+        yield ""
+    number = len(asking) + report["asking_left_out"]
+    yield from _left(number, SMALL_MAX, f"questions: yaoki status {report['run']['run']}")
+
+
+def _noticed(report: Data) -> Iterator[str]:
+    """What nobody asks about, and everybody should know."""
+    listed = report["noticed"]["listed"]
+    if not listed:
+        return
+    yield "## Noticed"
+    yield ""
+    for one in listed[:SMALL_MAX]:
+        name = f"{safe(one['name'], 60)}: " if one["name"] else ""
+        times = f" ({count(one['times'], 'time')})" if one["times"] > 1 else ""
+        yield f"- {moment(one['at'])}, {name}{safe(one['words'], 600)}{times}"
+    yield ""
+    number = len(listed) + report["noticed"]["left_out"]
+    yield from _left(number, SMALL_MAX, "warnings: yaoki report --format json")
+
+
+def _numbers(report: Data) -> Iterator[str]:
+    numbers, time = report["numbers"], report["time"]
+    waiting = time["waiting"]
+    yield "## Numbers"
+    yield ""
+    yield "| what | how much |"
+    yield "|---|---|"
+    yield f"| tasks done | {numbers['done']:,} of {numbers['tasks']:,} |"
+    yield from _told("cost", numbers, money)
+    yield from _told("tokens", numbers, amount)
+    whole = "time from start to end" if report["run"]["finished_at"] else f"time {SO_FAR}"
+    yield f"| {whole} | {duration(time['wall_s'])} |"
+    yield f"| agents at work, added up | {duration(time['agent_s'])} |"
+    yield f"| checks, added up | {duration(time['checks_s'])} |"
+    yield f"| waiting for other tasks or a free worker, added up | {duration(waiting['turn_s'])} |"
+    yield f"| waiting for a retry, added up | {duration(waiting['retry_s'])} |"
+    yield f"| waiting for a person, added up | {duration(waiting['person_s'])} |"
+    runs = count(numbers["agent_runs"], "run of an agent", "runs of agents")
+    yield f"| attempts | {numbers['attempts']:,}, with {runs} |"
+    yield f"| retries | {numbers['retries']:,} |"
+    yield ""
+    if numbers["agent_runs"] and numbers["cost"] is None:
+        yield "No agent told its cost."
+        yield ""
+
+
+def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterator[str]:
+    """A row of which nothing is known says nothing; a sentence below the table says that."""
+    if numbers[what] is not None:
+        told = words(numbers[what], numbers[f"{what}_untold"])
+        yield f"| {what} | {told}{_untold(numbers, what)} |"
+
+
+def _untold(numbers: Data, what: str) -> str:
+    untold = numbers[f"{what}_untold"]
+    return f" ({count(untold, 'agent run')} told none)" if untold else ""
+
+
+def _landed(report: Data) -> Iterator[str]:
+    landed = [task for task in report["tasks"] if task["landed"]]
+    if not landed:
+        return
+    yield f"## Landed on {code(report['run']['run_branch'])}"
+    yield ""
+    yield "| task | commit | attempt | proven by |"
+    yield "|---|---|---|---|"
+    for task in landed[:LANDED_MAX]:
+        yield (
+            f"| {safe(task['name'], 60)} | {_commit(task)} | {task['attempt']} | {_proven(task)} |"
+        )
+    yield ""
+    yield from _left(len(landed), LANDED_MAX, "tasks: yaoki report --format json")
+
+
+def _commit(task: Data) -> str:
+    proof = task["proof"]
+    if proof is None:
+        return "unknown"
+    unchanged = " (nothing to change)" if proof["how"] == "UNCHANGED" else ""
+    ended = f" (its agent: {task['agent_ended']})" if task["agent_ended"] else ""
+    return f"{code(proof['commit'][:12])}{unchanged}{ended}"
+
+
+def _proven(task: Data) -> str:
+    checks = task["proof"]["checks"] if task["proof"] else []
+    more = f" and {len(checks) - CHECKS_MAX} more" if len(checks) > CHECKS_MAX else ""
+    return (", ".join(_check(check) for check in checks[:CHECKS_MAX]) or "unknown") + more
+
+
+def _check(check: Data) -> str:
+    exit_ = f", exit {check['exit_code']}" if check["exit_code"] is not None else ""
+    told = "".join(f", {name} {version}" for name, version in check["versions"].items())
+    odd = check["outcome"] == "PASSED" and check["exit_code"] not in {None, 0}
+    why = f" ({safe(check['message'], 120)})" if odd and check["message"] else ""
+    tests = numbers(check["tests"], check["known_failures"])
+    return f"{safe(check['check'], 40)} {check['outcome']}{tests}{safe(exit_)}{why}{safe(told)}"
+
+
+def _others(report: Data) -> Iterator[str]:
+    others = [task for task in report["tasks"] if not task["landed"]]
+    if not others:
+        return
+    yield "## Not landed"
+    yield ""
+    yield "| task | state | why | next |"
+    yield "|---|---|---|---|"
+    names = {task["id"]: task["name"] for task in report["tasks"]}
+    for task in others[:OTHERS_MAX]:
+        cause = f" by {safe(names.get(task['cause'], task['cause']), 60)}" if task["cause"] else ""
+        next_ = code(task["next"]) if task["next"] else ""
+        why = _why_not(task, names) or f"{task['reason'] or ''}{cause}"
+        yield f"| {safe(task['name'], 60)} | {task['state']} | {why} | {next_} |"
+    yield ""
+    yield from _left(len(others), OTHERS_MAX, "tasks: yaoki report --format json")
+
+
+def _why_not(task: Data, names: Mapping[str, str]) -> str:
+    """Done, and yet not landed: whatever is done in a group lands with it."""
+    if task["on_branch"] is False:
+        return OFF_BRANCH
+    if task["state"] != "DONE" or not task["group"]:
+        return ""
+    group = names.get(task["group"], task["group"])
+    return f"waits for its group {safe(group, 60)}, which has not landed"
+
+
+def _falls(report: Data) -> Iterator[str]:
+    numbers = report["numbers"]
+    falls = [
+        f"- {count(one['count'], 'retry', 'retries')} after {one['kind']}{_pattern(one)}"
+        for one in report["retries"][:SMALL_MAX]
+    ]
+    falls += [
+        f"- {count(one['count'], 'attempt')} ended by {one['kind']}{_pattern(one)}, not tried again"
+        for one in report["not_retried"][:SMALL_MAX]
+    ]
+    if n := numbers["workers_lost"]:
+        falls.append(f"- {count(n, 'claim')} taken back from workers that were gone; nothing lost")
+    if n := numbers["verified_again"]:
+        falls.append(f"- {count(n, 'proof')} made again because other work landed first")
+    if n := numbers["results_refused"]:
+        falls.append(f"- {count(n, 'late result')} refused")
+    if n := numbers["taken_back"]:
+        falls.append(f"- {count(n, 'landing')} taken back")
+    falls += [
+        f"- flaky: {safe(one['check'], 60)}, {count(one['times'], 'time')},"
+        f" in {safe(some(one['tasks'], one['tasks_left_out']), 240)}"
+        for one in report["flaky"]
+    ]
+    falls += [
+        f"- red before: {safe(one['check'], 60)}: {safe(one['failures'])}"
+        for one in report["red_before"]
+    ]
+    if falls:
+        yield "## Falls"
+        yield ""
+        yield from falls[:FALLS_MAX]
+        yield ""
+        yield from _left(len(falls), FALLS_MAX, "of them: yaoki report --format json")
+
+
+def _pattern(one: Data) -> str:
+    return f" ({safe(one['pattern'])})" if one["pattern"] else ""
+
+
+def _decided(report: Data) -> Iterator[str]:
+    answers = report["decided"]["answers"]
+    if not answers:
+        return
+    yield "## What people decided"
+    yield ""
+    for one in answers[:SMALL_MAX]:
+        check = f" {code(one['check'])}" if one["check"] else ""
+        words = f": {safe(one['words'])}" if one["words"] else ""
+        how = f" ({safe(one['how'], 60)})" if one.get("how") else ""
+        yield f"- {moment(one['at'])}, {safe(one['name'], 60)}: {one['choice']}{check}{how}{words}"
+    yield ""
+    number = len(answers) + report["decided"]["left_out"]
+    yield from _left(number, SMALL_MAX, "answers: yaoki trace")
+
+
+def _kept(report: Data) -> Iterator[str]:
+    work = report["kept"]["work"]
+    if not work:
+        return
+    yield "## Kept work that did not land"
+    yield ""
+    for one in work[:SMALL_MAX]:
+        where = f"attempt {one['attempt']}, {code(one['ref'])} at {code(one['commit'][:12])}"
+        yield f"- {safe(one['name'], 60)}, {where}: {code(one['command'])}"
+    yield ""
+    yield from _left(len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover")
+
+
+def _sessions(report: Data) -> Iterator[str]:
+    """What each agent told of itself; silent where none told anything."""
+    told = conversations(report)
+    if not told:
+        return
+    yield "## Conversations"
+    yield ""
+    yield "| task | attempt | agent | session | cost | tokens |"
+    yield "|---|---|---|---|---|---|"
+    for task, one in told[:LANDED_MAX]:
+        session = code(one["session"], 80) if one["session"] else "unknown"
+        yield (
+            f"| {safe(task['name'], 60)} | {one['attempt']} | {safe(one['agent'] or '', 40)} "
+            f"| {session} | {money(one['cost'])} | {amount(one['tokens'])} |"
+        )
+    yield ""
+    yield from _left(len(told), LANDED_MAX, "attempts: yaoki report --format json")
+
+
+def _proof(report: Data) -> Iterator[str]:
+    run = report["run"]
+    yield "## Proof"
+    yield ""
+    yield f"- base {code(run['base'])} of {code(run['base_branch'])}"
+    if run["head"]:
+        yield f"- head {code(run['head'])} of {code(run['run_branch'])}"
+    yield f"- plan {code(report['plan']['sha256'])}, revision {report['plan']['revision']}"
+    receipt = report.get("receipt")
+    if receipt:
+        yield f"- receipt {code(receipt['digest'])}, held against git by:"
+        yield ""
+        file = f"{run['run']}.receipt.json"
+        yield f"      yaoki report {run['run']} --receipt {file}"
+        yield f"      yaoki verify {file}"
+    yield ""
+
+
+def _left(number: int, shown: int, where: str) -> Iterator[str]:
+    """How many a list leaves out; a list that is cut says so."""
+    if number > shown:
+        yield f"… {number - shown:,} more {where}"
+        yield ""

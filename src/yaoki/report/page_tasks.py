@@ -1,0 +1,179 @@
+"""The tables of the page: tasks, kept work, conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from yaoki.core.decide.rules import PERSON
+from yaoki.report import plain_words
+from yaoki.report.markup import Html, joined, tag
+from yaoki.report.page_parts import SMALL_MAX, called, left, names, table
+from yaoki.report.words import amount, duration, money, text
+from yaoki.report.words import conversations as all_conversations
+from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
+
+TASKS_MAX = 400
+Data = Mapping[str, Any]
+# The word for each state, and its tone; the word alone says it, the tone only helps.
+STATES: Mapping[str, tuple[str, str]] = {
+    "DONE": ("✓ done", "good"),
+    "ESCALATED": ("? needs you", "bad"),
+    "ACTIVE": ("▸ at work", "wait"),
+    "WAITING": ("… waiting", "wait"),
+    "CANCELLED": ("✕ cancelled", "calm"),
+    "REPLACED": ("↪ replaced", "calm"),
+}
+ORDER = ("ESCALATED", "ACTIVE", "WAITING", "CANCELLED", "REPLACED", "DONE")
+
+
+def tasks(report: Data) -> Html:
+    every = report["tasks"]
+    places = {state: place for place, state in enumerate(ORDER)}
+    ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
+    known = names(report)
+    heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n")]
+    # A column of which nothing is known says nothing.
+    priced = report["numbers"]["cost"] is not None
+    heads += [("cost", "n")] if priced else []
+    heads += [("commit", ""), ("what happened", "")]
+    asks = any(task["state"] == "ESCALATED" for task in every)
+    return tag(
+        "section",
+        tag("h2", "Tasks", tag("small", "those that need you first") if asks else None),
+        table(heads, [_row(task, _story(task, known), priced=priced) for task in ranked]),
+        left(len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"),
+    )
+
+
+def _row(task: Data, story: object, *, priced: bool) -> Html:
+    word, tone = STATES[task["state"]]
+    if task["state"] == "DONE" and not task["landed"]:
+        word, tone = "… in its group", "wait"
+    if task["on_branch"] is False:
+        word, tone = "✕ not on the branch", "bad"
+    tries = task["attempts"]
+    spent = [one["agent_s"] for one in tries if one["agent_s"] is not None]
+    costs = [one["cost"] for one in tries if one["cost"] is not None]
+    ran = sum(one["agent_started"] for one in tries)
+    cost = money(sum(costs) if costs else None, ran - len(costs)) if ran else "–"
+    proof = task["proof"]
+    return tag(
+        "tr",
+        tag("th", called(task), scope="row"),
+        tag("td", tag("span", word, class_=f"state {tone}")),
+        tag("td", task["attempt"] or "–", class_="n", data_name="attempts"),
+        tag("td", duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"),
+        tag("td", cost, class_="n", data_name="cost") if priced else None,
+        tag("td", tag("code", proof["commit"][:10]) if proof else "–", data_name="commit"),
+        tag("td", story, class_="why"),
+    )
+
+
+def _story(task: Data, known: Mapping[str, str]) -> object:
+    """Why it rests; of what landed, the falls before it, and who let it land."""
+    if task["cause"]:
+        needed = known.get(task["cause"], task["cause"])
+        return f"{plain_words.reason(task['reason'])}: needs {needed}"
+    if task["state"] == "ESCALATED":
+        return plain_words.reason(task["reason"])
+    if task["on_branch"] is False:
+        return OFF_BRANCH
+    tries = task["attempts"]
+    fell = [_fell(one) for one in tries if one["ended"] and not one["landed"]]
+    lines = [*fell[-3:], *(words for one in tries if one["landed"] for words in _hardly(one))]
+    lines += _let_pass(task["proof"])
+    lines += _end(task, smoothly=not lines)
+    return joined(tag("div", text(line, 200)) for line in lines)
+
+
+def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
+    """How it landed, where that is worth a line."""
+    if task["proof"] and task["proof"]["how"] == "UNCHANGED":
+        yield UNCHANGED if task["kind"] == "change" else "checked"
+    elif task["landed"]:
+        by = {one["agent"] for one in task["attempts"] if one["landed"]}
+        if by == {PERSON}:
+            yield "finished by a person"
+        elif smoothly:
+            yield "at the first attempt"
+
+
+def _hardly(one: Data) -> Iterable[str]:
+    """What befell an attempt that landed in the end."""
+    said = f"attempt {one['attempt']}: "
+    if one["agent_end"]:
+        yield f"{said}{plain_words.agent_end(one['agent_end'])}; what it had done was checked"
+    for asked in one["asked"]:
+        then = plain_words.answered(asked["choice"] or "")
+        yield f"{said}{text(plain_words.ending(asked['why']), 120)}; {then}"
+
+
+def _let_pass(proof: Data | None) -> Iterable[str]:
+    checks = proof["checks"] if proof else ()
+    waived = [check["check"] for check in checks if check["outcome"] == "WAIVED"]
+    if waived:
+        yield f"landed because a person waived {', '.join(waived[:5])}"
+
+
+def _fell(one: Data) -> str:
+    return f"attempt {one['attempt']}: {plain_words.ending(one['ended'])}"
+
+
+def kept(report: Data) -> Html | None:
+    known = names(report)
+    places = {task: place for place, task in enumerate(known)}
+    work = sorted(
+        report["kept"]["work"], key=lambda one: (places.get(one["task"], 0), one["attempt"])
+    )
+    if not work:
+        return None
+    heads = [("task", ""), ("attempt", "n"), ("commit", ""), ("kept at", ""), ("bring it back", "")]
+    rows = [
+        tag(
+            "tr",
+            tag("th", known.get(one["task"], text(one["name"], 80)), scope="row"),
+            tag("td", one["attempt"], class_="n", data_name="attempt"),
+            tag("td", tag("code", one["commit"][:10]), data_name="commit"),
+            tag("td", tag("code", text(one["ref"], 120)), class_="long", data_name="kept at"),
+            tag("td", tag("code", text(one["command"], 200)), class_="long"),
+        )
+        for one in work[:SMALL_MAX]
+    ]
+    heading = tag("h2", "Kept work", tag("small", "of tasks that did not land; nothing is lost"))
+    more = left(len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover")
+    return tag("section", heading, table(heads, rows), more)
+
+
+def conversations(report: Data) -> Html | None:
+    """What agents told of themselves; silent where none told anything."""
+    told = all_conversations(report)
+    if not told:
+        return None
+    heads = [
+        ("task", ""),
+        ("attempt", "n"),
+        ("agent", ""),
+        ("session", ""),
+        ("cost", "n"),
+        ("tokens", "n"),
+    ]
+    rows = [
+        tag(
+            "tr",
+            tag("th", called(task), scope="row"),
+            tag("td", one["attempt"], class_="n", data_name="attempt"),
+            tag("td", text(one["agent"] or "–", 40), data_name="agent"),
+            tag("td", _session(one), class_="long", data_name="session"),
+            tag("td", money(one["cost"]), class_="n", data_name="cost"),
+            tag("td", amount(one["tokens"]), class_="n", data_name="tokens"),
+        )
+        for task, one in told[:TASKS_MAX]
+    ]
+    heading = tag("h2", "Conversations", tag("small", "what each agent told of itself"))
+    more = left(len(told), TASKS_MAX, "attempts: yaoki report --format json")
+    return tag("section", heading, table(heads, rows), more)
+
+
+def _session(one: Data) -> object:
+    return tag("code", text(one["session"], 120)) if one["session"] else "unknown"

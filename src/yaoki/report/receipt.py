@@ -1,0 +1,119 @@
+"""The receipt: what landed, and what proved it, in a form that anyone can hold against git."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from yaoki.report.canonical import sealed
+
+SCHEMA = 1
+FORM = "yaoki-receipt"
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the run branch, along the first parents.  Without a task it is nobody's landing.
+
+    `undoes` is the landing that it takes back.
+    """
+
+    commit: str
+    tree: str
+    parent: str
+    run: str = ""
+    task: str = ""
+    undoes: str = ""
+
+
+class GitFacts(Protocol):
+    """What git alone says; nothing of yaoki's own is asked."""
+
+    def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
+        """The tree of each commit that is there."""
+
+    def line(self, base: str, head: str) -> Sequence[Step]:
+        """The first parents of `head` back to `base`, oldest first."""
+
+    def reachable(self, base: str, head: str) -> frozenset[str]:
+        """Every commit of `head` that `base` has not."""
+
+    def holding(self, commit: str, ref: str) -> Sequence[str]:
+        """The refs from which the commit can be reached: this one, or any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The run branch as git has it.  `inside` are its commits; `why` says why there is none, and
+    `gone` that it was there once.
+    """
+
+    head: str = ""
+    steps: tuple[Step, ...] = ()
+    trees: Mapping[str, str] = field(default_factory=dict)
+    inside: frozenset[str] = frozenset()
+    why: str = ""
+    gone: bool = False
+
+
+def look(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> Branch:
+    """The line from the base to the head, and the tree of whatever landed."""
+    steps = tuple(git.line(base, head))
+    found = {step.commit: step.tree for step in steps}
+    more = [commit for commit in {base, head, *landed} if commit and commit not in found]
+    inside = git.reachable(base, head) | {base}
+    return Branch(head, steps, {**found, **git.trees(more)}, inside)
+
+
+def make(document: Mapping[str, Any], branch: Branch) -> Data:
+    """From the report's own document, so both say the same."""
+    run, trees = document["run"], branch.trees
+    places = {step.commit: n for n, step in enumerate(branch.steps, start=1)}
+    return sealed(
+        {
+            "as_of": document["as_of"],
+            "base": {"commit": run["base"], "tree": trees.get(run["base"])},
+            "form": FORM,
+            "goal": run["goal"],
+            "head": {"commit": branch.head, "tree": trees.get(branch.head)},
+            "landed": [_landed(task, places) for task in document["tasks"] if task["proof"]],
+            "line": [_step(step) for step in branch.steps],
+            "made_by": document["made_by"],
+            "plan": document["plan"],
+            "run": run["run"],
+            "run_branch": run["run_branch"],
+            "schema": SCHEMA,
+            "status": run["status"],
+            "tasks": document["numbers"]["tasks"],
+        }
+    )
+
+
+def _step(step: Step) -> Data:
+    """What it does: LANDED, UNDONE, or OTHER, which yaoki did not make."""
+    what = "UNDONE" if step.undoes else "LANDED" if step.task else "OTHER"
+    names = {"task": step.task or None, "undoes": step.undoes or None}
+    return {"commit": step.commit, "tree": step.tree, "what": what, **names}
+
+
+def _landed(task: Mapping[str, Any], places: Mapping[str, int]) -> Data:
+    proof = task["proof"]
+    return {
+        "attempt": task["attempt"],
+        "checks": [_check(check) for check in proof["checks"]],
+        "commit": proof["commit"],
+        "how": proof["how"],
+        "kind": task["kind"],
+        "name": task["name"],
+        "step": places.get(proof["commit"]) if proof["how"] == "LANDED" else None,
+        "task": task["id"],
+        "tree": proof["tree"],
+    }
+
+
+def _check(check: Mapping[str, Any]) -> Data:
+    names = ("check", "type", "identity", "outcome", "required", "exit_code", "outputs")
+    # Whole numbers only: there is one way to write them.
+    return {**{name: check[name] for name in names}, "ms": round(check["seconds"] * 1000)}

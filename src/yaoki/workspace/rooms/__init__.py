@@ -1,7 +1,0 @@
-"""Proof rooms: where the verdict that lets a commit land is made."""
-
-from __future__ import annotations
-
-from yaoki.workspace.rooms.pool import GitProofRooms
-
-__all__ = ["GitProofRooms"]

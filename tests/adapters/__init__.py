@@ -1,0 +1,1 @@
+"""Adapters against the real world: git, processes, files, databases."""

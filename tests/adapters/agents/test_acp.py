@@ -1,0 +1,565 @@
+"""Agents over ACP: our own client, run by the shim, against a scripted agent that misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.time_limits import reached
+from yaoki.adapters.agents.acp.event_log import TEXT_CHARS_MAX, bounded
+from yaoki.adapters.agents.acp.policy import Policy, answer
+from yaoki.adapters.agents.preset import describe
+from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.structured import Called, keep_call
+from yaoki.adapters.processes.pipe import LINE_BYTES_MAX, Piped
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.json_answer import last_words
+from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.errors import Fault
+from yaoki.ports import Look, Order
+
+PROCESSES, CLOCK = ShimProcesses(), SystemClock()
+PLAYER = Path(__file__).parents[2] / "model" / "acp_agent.py"
+SESSION = "ses_scripted-1"
+OPTIONS = [
+    {"optionId": "always", "kind": "allow_always", "name": "Always"},
+    {"optionId": "once", "kind": "allow_once", "name": "Once"},
+    {"optionId": "no", "kind": "reject_once", "name": "No"},
+]
+
+
+class Stage:
+    """One worktree and one agent; each call is an attempt."""
+
+    def __init__(self, top: Path) -> None:
+        self.top, self.tree = top, top / "tree"
+        self.tree.mkdir()
+        self.script = top / "script.json"
+        self.folder = top / "attempt"
+        self._agent = KnownAgent(describe("acp"), {**os.environ, "SECRET_TOKEN": "planted-secret"})
+
+    def start(self, *turn: Any, session: str = "", model: str = "", **script: Any) -> None:
+        allow, seconds = script.pop("allow", []), script.pop("seconds", 60)
+        grace = timedelta(seconds=script.pop("grace_s", 2))
+        self.script.write_text(json.dumps({"turn": turn, **script}))
+        options = {
+            "program": sys.executable,
+            "arguments": [str(PLAYER), str(self.script)],
+            "allow": allow,
+        }
+        order = Order(
+            task_id=TaskId("abcd1234-1"),
+            attempt=1,
+            epoch=1,
+            agent=AgentSpec("mine", preset="acp", model=model, options=options),
+            prompt="Do it.",
+            worktree=self.tree,
+            folder=self.folder,
+            timeout=timedelta(seconds=seconds),
+            hang=timedelta(0),
+            lease=timedelta(0),
+            session=session,
+        )
+        PROCESSES.start(self.folder, replace(self._agent.launch(order), grace=grace))
+
+    def play(self, *turn: Any, **more: Any) -> AgentExit:
+        self.start(*turn, **more)
+        return self.end()
+
+    def end(self) -> AgentExit:
+        while (look := PROCESSES.look(self.folder)).phase == "running":
+            CLOCK.sleep(timedelta(milliseconds=20))
+        return self.read(look)
+
+    def read(self, look: Look) -> AgentExit:
+        return self._agent.read(self.folder, look)
+
+    def left(self, **end: Any) -> AgentExit:
+        """As if the client had told this and ended."""
+        self.folder.mkdir()
+        keep_call(self.folder, Called("acp"))
+        opened = {"type": "acp.session", "session_id": SESSION, "loads": True}
+        said = {"type": "acp.update", "update": {"content": {"text": "429 rate limit, in prose"}}}
+        last = {"type": "acp.end", "at": "session/prompt", "acts": 1, **end}
+        lines = "".join(json.dumps(held) + "\n" for held in (opened, said, last))
+        (self.folder / "out.log").write_text(lines)
+        return self.read(Look("exited", code=1))
+
+    def told(self, kind: str = "") -> list[dict[str, Any]]:
+        """The events of the client, in order."""
+        lines = (self.folder / "out.log").read_text().splitlines()
+        return [held for line in lines if kind in (held := json.loads(line))["type"]]
+
+    def heard(self, method: str) -> list[dict[str, Any]]:
+        """What the agent was asked."""
+        file = self.script.with_suffix(".heard")
+        lines = file.read_text().splitlines() if file.exists() else []
+        frames = [json.loads(line) for line in lines]
+        return [frame["params"] for frame in frames if frame.get("method") == method]
+
+    def answers(self) -> list[dict[str, Any]]:
+        lines = self.script.with_suffix(".heard").read_text().splitlines()
+        return [frame for line in lines if "method" not in (frame := json.loads(line))]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    PROCESSES.end(stage.folder, "stop")
+
+
+def until(holds: Callable[[], object], bound_s: float = 40.0) -> None:
+    give_up = CLOCK.now() + timedelta(seconds=bound_s)
+    while not holds():
+        assert CLOCK.now() < give_up
+        CLOCK.sleep(timedelta(milliseconds=20))
+
+
+def a_call(kind: str, title: str = "do", **more: Any) -> dict[str, Any]:
+    call = {"toolCallId": "c1", "kind": kind, "title": title, **more}
+    return {"sessionId": SESSION, "toolCall": call, "options": OPTIONS}
+
+
+def an_edit(path: object) -> dict[str, Any]:
+    return a_call("edit", locations=[{"path": str(path)}])
+
+
+# ------------------------------------------------------------------ a turn
+
+
+@pytest.mark.spec("12.8", "3.10")
+def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(stage: Stage) -> None:
+    exit_ = stage.play({"say": "I "}, {"say": "am done.\n"}, model="big")
+
+    assert exit_.clean, exit_
+    assert exit_.session == SESSION
+    [opened], [asked] = stage.heard("session/new"), stage.heard("session/prompt")
+    assert opened == {"cwd": str(stage.tree), "mcpServers": []}
+    assert asked["prompt"] == [{"type": "text", "text": "Do it."}]
+    [model] = stage.heard("session/set_config_option")
+    assert model == {"sessionId": SESSION, "configId": "model", "value": "big"}
+    [said] = stage.told("update")
+    assert said["update"]["content"]["text"] == "I am done.\n"
+    assert (exit_.cost, exit_.tokens) == (None, None)
+
+
+@pytest.mark.spec("6.7", "12.8")
+def test_what_it_said_last_is_told_as_a_whole_for_whoever_looks_for_an_answer(stage: Stage) -> None:
+    """A judge or a planner may work over the protocol as well."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "read", "kind": "read"}
+    reason = "so " * 3000
+
+    stage.play(
+        {"say": '{"pass": false}'},
+        {"update": call},
+        {"say": '{"pass": true,\n'},
+        {"say": f' "reason": "{reason}"}}'},
+    )
+
+    said = last_words((stage.folder / "out.log").read_text(), 1 << 16, "pass")
+    assert json.loads(said) == {"pass": True, "reason": reason}
+
+
+@pytest.mark.spec("3.7", "12.8")
+def test_a_retry_loads_the_conversation_and_tells_nothing_of_it_twice(stage: Stage) -> None:
+    exit_ = stage.play({"say": "Now it is."}, session=SESSION)
+
+    assert exit_.clean
+    assert exit_.session == SESSION
+    assert stage.heard("session/new") == []
+    assert stage.heard("session/load")[0]["sessionId"] == SESSION
+    assert "of before" not in (stage.folder / "out.log").read_text()
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize(
+    "script",
+    [
+        {"loads": False},
+        {"errors": {"session/load": {"code": -32603, "message": "Internal error"}}},
+    ],
+    ids=["cannot", "gone"],
+)
+def test_a_conversation_that_cannot_be_loaded_is_told_as_gone(
+    stage: Stage, script: dict[str, Any]
+) -> None:
+    exit_ = stage.play({"say": "?"}, session=SESSION, **script)
+
+    assert (exit_.limit, exit_.session) == ("session", "")
+    assert stage.heard("session/prompt") == []
+
+
+@pytest.mark.spec("3.7")
+def test_an_agent_that_cannot_load_is_not_asked_to_go_on(stage: Stage) -> None:
+    exit_ = stage.play({"say": "Done."}, loads=False)
+
+    assert (exit_.clean, exit_.session) == (True, "")
+
+
+# ------------------------------------------------------------------ permission
+
+
+@pytest.mark.spec("3.9", "14.3")
+def test_what_is_not_allowed_is_denied_recorded_and_told_to_a_person(stage: Stage) -> None:
+    exit_ = stage.play({"ask": a_call("execute", "rm -rf /")}, {"say": "I could not."})
+
+    [asked] = stage.told("permission")
+    assert (asked["allowed"], asked["kind"], asked["title"]) == (False, "execute", "rm -rf /")
+    assert {"outcome": {"outcome": "selected", "optionId": "no"}} in [
+        frame.get("result") for frame in stage.answers()
+    ]
+    assert exit_.limit == "denied"
+    assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.error
+
+
+@pytest.mark.spec("12.8")
+@pytest.mark.parametrize("word", ["execute", "bash", "*"])
+def test_a_plan_allows_by_kind_by_name_or_everything_once(stage: Stage, word: str) -> None:
+    named = {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "bash", "kind": "execute"}
+
+    exit_ = stage.play(
+        {"update": named}, {"ask": a_call("execute", "ls")}, {"say": "Done."}, allow=[word]
+    )
+
+    assert exit_.clean
+    [asked] = stage.told("permission")
+    assert (asked["allowed"], asked["tool"]) == (True, "bash")
+    assert asked["outcome"] == {"outcome": "selected", "optionId": "once"}
+
+
+@pytest.mark.spec("14.3", "0.2")
+def test_a_change_outside_the_worktree_is_refused_whatever_is_allowed(stage: Stage) -> None:
+    outside = stage.top / "evil.txt"
+    (stage.tree / "way").symlink_to(stage.top)
+    (stage.tree / ".git").mkdir()
+    paths = [
+        outside,
+        "../evil.txt",
+        stage.tree / "way" / "evil.txt",
+        stage.tree / ".git" / "config",
+    ]
+    writes = [{"write": {"sessionId": SESSION, "path": str(p), "content": "x"}} for p in paths]
+    asks = [{"ask": an_edit(path)} for path in paths]
+
+    stage.play(*writes, *asks, {"ask": a_call("edit")}, {"say": "Done."}, allow=["*"])
+
+    assert not outside.exists()
+    assert list((stage.tree / ".git").iterdir()) == []
+    assert len(stage.told("refused")) == len(paths)
+    assert [held["allowed"] for held in stage.told("permission")] == [False] * (len(paths) + 1)
+
+
+@pytest.mark.spec("12.8")
+def test_a_change_inside_the_worktree_is_made_as_the_agent_asked(stage: Stage) -> None:
+    file = stage.tree / "deep" / "a.txt"
+    held = {"sessionId": SESSION, "path": str(file), "content": "é\r\n"}
+
+    exit_ = stage.play({"ask": an_edit(file)}, {"write": held}, {"say": "Done."})
+
+    assert exit_.clean
+    assert file.read_bytes() == "é\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allowed", "chosen"),
+    [
+        (("allow_always", "allow_once"), True, "allow_once"),
+        (("allow_always", "reject_always"), True, None),
+        (("allow_once", "reject_always"), False, "reject_always"),
+        ((), False, None),
+    ],
+)
+@pytest.mark.spec("14.3")
+def test_an_answer_never_grants_more_than_once(
+    kinds: tuple[str, ...], allowed: bool, chosen: str | None
+) -> None:
+    options = [{"optionId": kind, "kind": kind} for kind in kinds]
+
+    found = answer([*options, "garbage", {"kind": "allow_once"}], allowed=allowed)
+
+    assert found.get("optionId") == chosen
+    assert found["outcome"] == ("selected" if chosen else "cancelled")
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize("call", [{}, {"kind": 7}, {"kind": "edit", "locations": "x"}], ids=str)
+def test_a_request_without_shape_is_denied(tmp_path: Path, call: Mapping[str, Any]) -> None:
+    assert Policy(frozenset({"edit", "read"}), tmp_path).objection(call)
+
+
+# ------------------------------------------------------------------ broken agents
+
+
+@pytest.mark.spec("14.4", "12.8")
+def test_a_line_that_is_no_frame_is_kept_and_not_fatal(stage: Stage) -> None:
+    exit_ = stage.play({"raw": "Welcome!\n"}, {"raw": "[1, 2]\n"}, {"raw": "{\n"}, {"say": "Done."})
+
+    assert exit_.clean
+    assert [held["text"] for held in stage.told("noise")] == ["Welcome!", "[1, 2]", "{"]
+
+
+@pytest.mark.spec("14.4", "14.2")
+def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
+    """Half characters, frames without end, names of many lines, a flood of tools."""
+    lone = json.loads('"\\ud800"')
+    half = {"sessionId": SESSION, "path": f"{lone}.txt", "content": "x"}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read"}
+    flood = [{"update": {**call, "toolCallId": f"c{n}", "title": "read"}} for n in range(300)]
+
+    exit_ = stage.play(
+        {"write": half},
+        {"write": {**half, "path": "a.txt", "content": lone}},
+        {"ask": an_edit(f"{lone}.txt")},
+        {"raw": "[" * 100_000 + "\n"},
+        {"raw": '{"id": {"a": 1}, "result": NaN}\n'},
+        {"raw": '{"jsonrpc": "2.0", "id": [], "method": 7, "params": 3}\n'},
+        {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": [lone]}}},
+        *flood,
+        {"say": f"Done{lone}."},
+    )
+
+    assert (exit_.code, exit_.session) == (0, SESSION), exit_
+    assert len(stage.told("refused")) == 2
+    assert not list(stage.tree.glob("*.txt")) or (stage.tree / "a.txt").read_bytes() == b""
+
+
+@pytest.mark.spec("14.4")
+def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
+    script = f"import sys; sys.stdout.write('x' * {LINE_BYTES_MAX + (1 << 20)} + '\\nnext\\n')"
+    child = Piped((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
+    child.until(40.0)
+
+    first, second, end = child.listen(), child.listen(), child.listen()
+
+    assert first is not None
+    assert 0 < len(first) < LINE_BYTES_MAX
+    assert (second, end) == (b"next", None)
+    assert child.close(40.0) == 0
+
+
+@pytest.mark.spec("12.8", "4.2")
+def test_an_unknown_update_is_kept_and_an_unknown_request_refused(stage: Stage) -> None:
+    exit_ = stage.play(
+        {"update": {"sessionUpdate": "of_next_year", "held": 1}},
+        {"call": ["terminal/create", {"command": "ls"}]},
+        {"say": "Done."},
+    )
+
+    assert exit_.clean
+    assert stage.told("update")[0]["update"] == {"sessionUpdate": "of_next_year", "held": 1}
+    assert [f["error"]["code"] for f in stage.answers() if "error" in f] == [-32601]
+
+
+@pytest.mark.spec("4.2", "3.10")
+def test_death_in_the_middle_of_a_turn_is_no_end(stage: Stage) -> None:
+    exit_ = stage.play(
+        {"say": "I begin"}, {"complain": "error: 503 Service Unavailable"}, {"die": 3}
+    )
+
+    assert exit_.code == 1
+    assert exit_.limit == "overloaded", "its own last words say why"
+    assert exit_.session == SESSION
+    assert "the agent ended with exit code 3" in exit_.error
+
+
+@pytest.mark.spec("3.8", "3.10")
+def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: Stage) -> None:
+
+    def hung(seconds: float) -> AgentExit:
+        stage.folder = stage.top / f"attempt-{seconds}"
+        return stage.play({"say": "I think"}, {"hang": 1}, seconds=seconds, deaf=True)
+
+    exit_, _ = reached(hung, lambda seen: seen.session, (1.5, 6.0, 24.0))
+
+    assert (exit_.ended_by, exit_.clean) == ("deadline", False)
+    assert exit_.session == SESSION
+    assert json.loads((stage.folder / "exit.json").read_text())["left"] == []
+
+
+@pytest.mark.spec("3.8", "3.7")
+def test_a_wish_to_end_cancels_the_turn_and_leaves_the_conversation(stage: Stage) -> None:
+    stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
+    until(lambda: stage.folder.joinpath("out.log").exists() and stage.told("update"))
+
+    exit_ = stage.read(PROCESSES.end(stage.folder, "cancel"))
+
+    assert stage.heard("session/cancel") == [{"sessionId": SESSION}]
+    assert stage.told("end")[0]["stop_reason"] == "cancelled"
+    assert (exit_.ended_by, exit_.limit, exit_.session) == ("cancel", "unfinished", SESSION)
+
+
+@pytest.mark.spec("4.2", "0.1")
+@pytest.mark.parametrize("beside", ["update", "answer"])
+def test_an_end_of_turn_with_the_fault_beside_it_is_a_fault(stage: Stage, beside: str) -> None:
+    """Seen with a real adapter: the turn ends well, and only `_meta` tells that it did not."""
+    meta = {"codex": {"error": {"message": "429 Too Many Requests"}}}
+    told = {
+        "update": {"sessionUpdate": "session_info_update", "_meta": meta},
+        "answer": {"stopReason": "end_turn", "_meta": meta},
+    }
+
+    exit_ = stage.play({"say": "Hm."}, {beside: told[beside]})
+
+    assert (exit_.limit, exit_.code) == ("rate", 1)
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize(
+    ("fault", "limit"),
+    [
+        ({"codexErrorInfo": "usage_limit_exceeded"}, "rate"),
+        ("stream disconnected", "overloaded"),
+        ({"statusCode": 401}, "auth"),
+        ({"strange": True}, "unknown"),
+    ],
+    ids=str,
+)
+def test_a_fault_is_told_by_its_kind(stage: Stage, fault: object, limit: str) -> None:
+    assert stage.left(stop_reason="end_turn", faults=[fault]).limit == limit
+
+
+@pytest.mark.spec("4.2", "3.7")
+@pytest.mark.parametrize(("before", "session"), [([], ""), ([{"say": "I begin."}], SESSION)])
+def test_an_error_of_the_protocol_ends_the_attempt(
+    stage: Stage, before: list[Any], session: str
+) -> None:
+    """Where nothing was said there is no conversation to go on with."""
+    exit_ = stage.play(*before, {"fail": {"code": 429, "message": "The service said no."}})
+
+    assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, session)
+
+
+@pytest.mark.spec("0.1", "3.10")
+def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> None:
+    """Seen with a real adapter: after a failed turn the next ended at once, nobody was asked."""
+    exit_ = stage.play()
+
+    assert exit_.limit == "unfinished"
+
+
+@pytest.mark.spec("4.2", "5.4")
+@pytest.mark.parametrize(
+    ("error", "limit", "wait_s"),
+    [
+        ({"code": 429, "message": "The service said no."}, "rate", None),
+        ({"code": 503, "message": "no"}, "overloaded", None),
+        ({"code": -32000, "message": "Authentication required"}, "auth", None),
+        (
+            {"code": -32603, "message": "Internal error", "data": {"errorKind": "rate_limit"}},
+            "rate",
+            None,
+        ),
+        (
+            {"code": -32603, "message": "Internal error: Incorrect API key provided: sk-x."},
+            "auth",
+            None,
+        ),
+        (
+            {
+                "code": -32603,
+                "message": "Internal",
+                "data": {"details": "429 Too Many Requests, retry after 7 s"},
+            },
+            "rate",
+            7.0,
+        ),
+        ({"code": 429, "message": "no", "data": {"retryAfter": 9}}, "rate", 9.0),
+        ({"code": -32603, "message": "prompt is too long"}, "context", None),
+        ({"code": -32603, "message": "Something"}, "unknown", None),
+        ({"code": "x"}, "unknown", None),
+    ],
+    ids=str,
+)
+def test_an_error_is_told_by_what_is_structured_in_it(
+    stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
+) -> None:
+    exit_ = stage.left(error=error)
+
+    wait = exit_.retry_after.total_seconds() if exit_.retry_after else None
+    assert (exit_.limit, wait) == (limit, wait_s)
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize(
+    ("reason", "limit"),
+    [
+        ("max_tokens", "turns"),
+        ("max_turn_requests", "turns"),
+        ("refusal", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_a_turn_that_ends_otherwise_is_no_good_end(stage: Stage, reason: str, limit: str) -> None:
+    assert stage.left(stop_reason=reason).limit == limit
+
+
+@pytest.mark.spec("4.2")
+def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
+    exit_ = stage.play({"say": "hello"}, version=2)
+
+    assert "it speaks version 2, we speak 1" in exit_.error
+    assert not exit_.clean
+
+
+@pytest.mark.spec("4.2")
+def test_a_login_that_is_missing_is_told_before_anything_is_asked(stage: Stage) -> None:
+    missing = {"code": -32000, "message": "Authentication required"}
+
+    exit_ = stage.play({"say": "?"}, errors={"session/new": missing})
+
+    assert exit_.limit == "auth"
+    assert stage.heard("session/prompt") == []
+
+
+# ------------------------------------------------------------------ what a plan may say
+
+
+@pytest.mark.spec("12.8", "3.1")
+def test_a_program_that_is_not_there_is_refused_before_any_attempt() -> None:
+    agent = KnownAgent(describe("acp"), {"PATH": "/usr/bin:/bin"})
+    bare = AgentSpec("mine", preset="acp")
+
+    with pytest.raises(Fault, match=r"options\.program must name the program"):
+        agent.preflight(bare)
+    with pytest.raises(Fault, match="'no-such-agent' is not on the PATH"):
+        agent.preflight(replace(bare, options={"program": "no-such-agent"}))
+
+
+@pytest.mark.spec("0.6")
+@pytest.mark.parametrize("allow", ["execute", [7], ["a b"], ["-x"], [""]], ids=str)
+def test_an_allowance_that_means_nothing_is_refused(allow: Any) -> None:
+    spec = AgentSpec("mine", preset="acp", options={"program": "sh", "allow": allow})
+
+    with pytest.raises(Fault, match=r"options\.allow"):
+        KnownAgent(describe("acp")).preflight(spec)
+
+
+@pytest.mark.spec("0.6")
+def test_only_an_agent_that_asks_can_be_allowed_something() -> None:
+    spec = AgentSpec("mine", preset="codex", options={"allow": ["execute"]})
+
+    with pytest.raises(Fault, match="'allow' is no option of Codex"):
+        KnownAgent(describe("codex")).preflight(spec)
+
+
+@pytest.mark.spec("3.2", "14.4")
+def test_what_is_told_is_bounded() -> None:
+    deep: Any = "x"
+    for _ in range(100):
+        deep = [deep]
+
+    told = bounded({"long": "y" * 10_000, "many": list(range(1000)), "deep": deep})
+
+    assert len(told["long"]) < TEXT_CHARS_MAX + 100
+    assert len(told["many"]) == 100
+    assert len(json.dumps(told["deep"])) < 100

@@ -1,0 +1,849 @@
+"""Agents as real processes: what they are given, what they do, what is read of it."""
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.builders import in_outbox
+from yaoki.adapters.agents import find_agent, scenario_player
+from yaoki.adapters.agents.command import ARGUMENT_BYTES_MAX, CommandAgent
+from yaoki.adapters.agents.limits import error_lines, limit_of, retry_after_of
+from yaoki.adapters.agents.pending_question import question_in
+from yaoki.adapters.agents.result_file import BYTES_MAX, Result, read_result
+from yaoki.adapters.agents.scenario import ACTS, check_scenario
+from yaoki.adapters.agents.scripted import ScriptedAgent
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.redact import MARK
+from yaoki.errors import Fault, PlanInvalid, Unknown
+from yaoki.ports import Agent, Look, Order
+
+PROCESSES = ShimProcesses()
+CLOCK = SystemClock()
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+PLANTED = "planted-secret-value"
+ENVIRON = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nowhere",
+    "LC_ALL": "C.UTF-8",
+    "ACME_API_KEY": PLANTED,
+    "ACME_REGION": "north",
+    "GIT_DIR": "/elsewhere/.git",
+    "UNNAMED": "stays at home",
+}
+
+
+def python(code: str, *more: str, name: str = "mine", **rest: Any) -> AgentSpec:
+    return AgentSpec(name, command=(sys.executable, "-I", "-S", "-c", code, *more), **rest)
+
+
+def scripted(*attempts: Any, task: str = "default") -> AgentSpec:
+    options = {"scenario": {"tasks": {task: list(attempts)}}}
+    return AgentSpec("actor", preset="scripted", options=options)
+
+
+class Stage:
+    """A worktree and a folder, and an agent to act between them."""
+
+    def __init__(self, top: Path) -> None:
+        self.worktree, self.folder = top / "tree", top / "attempt"
+        self.worktree.mkdir()
+        self._used: list[Path] = []
+
+    def order(self, spec: AgentSpec, prompt: str = "Do it.", **rest: Any) -> Order:
+        facts: dict[str, Any] = {
+            "task_id": TaskId("abcd1234-1"),
+            "attempt": 1,
+            "epoch": 3,
+            "timeout": timedelta(seconds=60),
+            "hang": timedelta(0),
+            "lease": timedelta(0),
+            **rest,
+        }
+        return Order(agent=spec, prompt=prompt, worktree=self.worktree, folder=self.folder, **facts)
+
+    def start(self, spec: AgentSpec, **rest: Any) -> Agent:
+        agent = ScriptedAgent(ENVIRON) if spec.preset == "scripted" else CommandAgent(ENVIRON)
+        self._used.append(self.folder)
+        PROCESSES.start(self.folder, agent.launch(self.order(spec, **rest)))
+        return agent
+
+    def play(self, spec: AgentSpec, **rest: Any) -> AgentExit:
+        agent = self.start(spec, **rest)
+        until(lambda: PROCESSES.look(self.folder).phase != "running")
+        return agent.read(self.folder, PROCESSES.look(self.folder))
+
+    def out(self) -> str:
+        return (self.folder / "out.log").read_text(encoding="utf-8")
+
+    def end(self) -> None:
+        for folder in self._used:
+            PROCESSES.end(folder, "stop")
+
+
+def until(true: Callable[[], bool], seconds: float = 40.0) -> None:
+    for _ in range(int(seconds / 0.01)):
+        if true():
+            return
+        CLOCK.sleep(timedelta(milliseconds=10))
+    pytest.fail("it did not happen in time")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.end()
+
+
+@pytest.fixture
+def repository(stage: Stage) -> Path:
+    git(stage.worktree, "init", "-q")
+    (stage.worktree / "a.txt").write_text("one\n")
+    return stage.worktree
+
+
+def git(where: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=where, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+# ------------------------------------------------------------------ finding and preflight
+
+
+def test_an_agent_is_found_by_its_preset() -> None:
+    assert isinstance(find_agent("command"), CommandAgent)
+    assert isinstance(find_agent("scripted"), ScriptedAgent)
+
+
+@pytest.mark.spec("0.6")
+def test_an_unknown_preset_is_refused_with_the_nearest() -> None:
+    with pytest.raises(Unknown, match="no agent preset 'comand'") as refused:
+        find_agent("comand")
+
+    assert refused.value.hint == "did you mean 'command'?"
+
+
+@pytest.mark.spec("4.7", "3.1")
+def test_a_missing_binary_is_told_before_the_agent_is_called() -> None:
+    with pytest.raises(Fault, match="'no-such-agent' is not on the PATH") as fault:
+        CommandAgent(ENVIRON).preflight(AgentSpec("mine", command=("no-such-agent",)))
+
+    assert (fault.value.transient, fault.value.code) == (False, "RESOURCE_NOT_FOUND")
+
+
+@pytest.mark.spec("4.7", "3.1")
+def test_a_file_that_may_not_be_executed_is_told(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+
+    with pytest.raises(Fault, match="not executable") as fault:
+        CommandAgent(ENVIRON).preflight(AgentSpec("mine", command=(str(tool),)))
+
+    assert fault.value.code == "PERMISSION_DENIED"
+    tool.chmod(0o755)
+    CommandAgent(ENVIRON).preflight(AgentSpec("mine", command=(str(tool),)))
+
+
+def test_the_binary_is_looked_for_on_the_path_the_agent_gets(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+
+    CommandAgent({}).preflight(AgentSpec("mine", command=("tool",), env={"PATH": str(tmp_path)}))
+    with pytest.raises(Fault):
+        CommandAgent({"PATH": "/bin"}).preflight(AgentSpec("mine", command=("tool",)))
+
+
+@pytest.mark.parametrize("spec", [AgentSpec("x"), AgentSpec("x", command=("sh",), prompt="air")])
+def test_an_agent_without_a_command_or_channel_is_refused(spec: AgentSpec) -> None:
+    with pytest.raises(Fault) as fault:
+        CommandAgent(ENVIRON).preflight(spec)
+
+    assert not fault.value.transient
+
+
+# ------------------------------------------------------------------ what the agent is given
+
+TELL = "import sys; print(sys.argv[1:]); print(sys.stdin.read())"
+
+
+@pytest.mark.spec("12.8")
+def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -> None:
+    appended = CommandAgent(ENVIRON).launch(stage.order(AgentSpec("a", command=("tool", "-x"))))
+    named = AgentSpec("b", command=("tool", "--say={prompt}", "{attempt}", "-q"))
+
+    assert appended.argv == ("tool", "-x", "Do it.")
+    assert CommandAgent(ENVIRON).launch(stage.order(named)).argv == (
+        "tool",
+        "--say=Do it.",
+        "1",
+        "-q",
+    )
+
+
+@pytest.mark.spec("14.4")
+def test_a_placeholder_inside_a_prompt_stays_a_word(stage: Stage) -> None:
+    spec = AgentSpec("a", command=("tool", "{task}", "{model}", "{other}", "{prompt}"), model="m")
+
+    launch = CommandAgent(ENVIRON).launch(stage.order(spec, "say {worktree} and {prompt}"))
+
+    assert launch.argv[1:] == ("abcd1234-1", "m", "{other}", "say {worktree} and {prompt}")
+
+
+@pytest.mark.spec("3.2", "12.8")
+@pytest.mark.parametrize("channel", ["argument", "stdin", "file"])
+def test_the_prompt_arrives_by_every_channel(stage: Stage, channel: str) -> None:
+    exit_ = stage.play(python(TELL, prompt=channel), prompt="Fix 'it'; $(touch pwned)")
+
+    arrived = f"{stage.out()}{(stage.folder / 'prompt.md').read_text()}"
+    assert exit_.clean
+    assert "Fix 'it'; $(touch pwned)" in (arrived if channel == "file" else stage.out())
+    assert (str(stage.folder / "prompt.md") in stage.out()) is (channel == "file")
+    assert not (stage.worktree / "pwned").exists()
+
+
+@pytest.mark.spec("3.2")
+def test_without_a_prompt_on_it_standard_input_is_closed(stage: Stage) -> None:
+    exit_ = stage.play(python("import sys; sys.exit(len(sys.stdin.read()) + 40)"))
+
+    assert exit_.code == 40
+
+
+def test_a_prompt_too_long_for_an_argument_is_handed_over_as_a_file(stage: Stage) -> None:
+    long = "é" * ARGUMENT_BYTES_MAX
+
+    exit_ = stage.play(python(TELL), prompt=long)
+
+    assert exit_.clean
+    assert f"Read the file {stage.folder / 'prompt.md'}" in stage.out()
+    assert (stage.folder / "prompt.md").read_text(encoding="utf-8") == long
+
+
+@pytest.mark.spec("14.2")
+def test_the_prompt_is_kept_for_its_owner_only_and_without_known_secrets(stage: Stage) -> None:
+    spec = AgentSpec("a", command=("tool",))
+
+    launch = CommandAgent(ENVIRON).launch(stage.order(spec, f"use {PLANTED}, password=example1"))
+
+    file = stage.folder / "prompt.md"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text() == launch.argv[-1] == f"use {MARK}, password=example1"
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("agent", [CommandAgent, ScriptedAgent])
+def test_what_is_handed_on_is_secret_whatever_its_name(
+    stage: Stage, agent: type[CommandAgent]
+) -> None:
+    spec = replace(scripted([]), command=("tool",), pass_env=("ACME_*", "UNNAMED", "PATH"))
+    spec = replace(spec, env={"OTHER_TOKEN": "set by the plan"})
+
+    launch = agent(ENVIRON).launch(stage.order(spec, "it stays at home"))
+
+    assert set(launch.secrets) == {PLANTED, "stays at home", "set by the plan"}
+    assert (stage.folder / "prompt.md").read_text() == f"it {MARK}"
+
+
+@pytest.mark.spec("14.2", "3.2")
+def test_the_agent_sees_allowed_variables_and_no_other(stage: Stage) -> None:
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    spec = python(code, pass_env=("ACME_R*",), env={"MODE": "fast"})
+
+    stage.play(spec, environment={"YAOKI_TASK_NAME": "login"})
+
+    seen = json.loads(stage.out())
+    seen.pop("INVOCATION_ID")  # the shim's own
+    assert seen == {
+        "PATH": ENVIRON["PATH"],
+        "HOME": "/nowhere",
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "ACME_REGION": "north",
+        "MODE": "fast",
+        "YAOKI_TASK": "abcd1234-1",
+        "YAOKI_TASK_NAME": "login",
+        "YAOKI_ATTEMPT": "1",
+        "YAOKI_EPOCH": "3",
+        "YAOKI_WORKTREE": str(stage.worktree),
+        "YAOKI_RESULT": str(stage.folder / "outbox" / "result.json"),
+        "YAOKI_PROMPT_FILE": str(stage.folder / "prompt.md"),
+    }
+
+
+# ------------------------------------------------------------------ what is read of it
+
+
+@pytest.mark.spec("3.2", "14.2")
+def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(stage: Stage) -> None:
+    code = (
+        "import sys; sys.stderr.write('x' * 300_000 + '\\n\\x1b[31mkey is ' + "
+        f"'{PLANTED}' + '\\x1b[0m\\n'); sys.exit(7)"
+    )
+
+    exit_ = stage.play(python(code))
+
+    assert exit_.code == 7
+    assert exit_.error.endswith(f"key is {MARK}")
+    assert len(exit_.error) <= 4096
+    assert exit_.output_bytes > 300_000
+
+
+@pytest.mark.spec("3.9", "5.7")
+def test_the_result_file_tells_a_question_a_wait_and_an_unsafe_retry(stage: Stage) -> None:
+    code = (
+        "import json, os; json.dump({'status': 'failed', 'summary': 'half done', "
+        "'question': 'Which port?', 'retry_safe': False, 'retry_after_s': 90}, "
+        "open(os.environ['YAOKI_RESULT'], 'w'))"
+    )
+
+    exit_ = stage.play(python(code))
+
+    assert exit_.question == "Which port?"
+    assert exit_.retry_after == timedelta(seconds=90)
+    assert not exit_.retry_safe
+    assert exit_.error == "half done"
+
+
+def noted(folder: Path, text: str | bytes) -> Result:
+    raw = text if isinstance(text, bytes) else text.encode()
+    (in_outbox(folder) / "result.json").write_bytes(raw)
+    return read_result(folder)
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", "nul", b"\xff\xfe\x00", "[" * 60_000, "x" * (BYTES_MAX + 1)], ids=repr
+)
+def test_a_result_file_that_cannot_be_read_says_so(tmp_path: Path, text: str | bytes) -> None:
+    result = noted(tmp_path, text)
+
+    assert result.defect
+    assert result.failed, "no word of success"
+    assert result == Result(summary=result.summary, defect=result.defect, unreadable=True)
+
+
+@pytest.mark.spec("14.4", "5.7")
+def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -> None:
+    text = '{"status": "victory", "summary": 7, "retry_safe": "yes", "retry_after_s": 1e999}'
+
+    result = noted(tmp_path, text)
+
+    assert result == Result("victory", retry_safe=False, defect=result.defect)
+    assert "unknown status 'victory'" in result.defect
+    assert noted(tmp_path, '{"retry_after_s": -5}').retry_after is None
+    assert noted(tmp_path, '{"retry_after_s": true}').retry_after is None
+    assert noted(tmp_path, '{"retry_after_s": 1' + "0" * 400 + "}").retry_after is None
+
+
+@pytest.mark.spec("14.4")
+def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(in_outbox(tmp_path) / "result.json")
+    assert read_result(tmp_path) == Result()
+
+    (in_outbox(tmp_path) / "result.json").unlink()
+    (tmp_path / "other").write_text('{"question": "?"}')
+    (in_outbox(tmp_path) / "result.json").symlink_to(tmp_path / "other")
+    assert read_result(tmp_path) == Result()
+
+    (in_outbox(tmp_path) / "result.json").unlink()
+    (in_outbox(tmp_path) / "result.json").mkdir()
+    assert read_result(tmp_path) == Result()
+
+
+def test_a_question_without_words_is_still_a_question(tmp_path: Path) -> None:
+    assert noted(tmp_path, '{"status": "question"}').question
+    assert noted(tmp_path, '{"status": "question", "summary": "A or B?"}').question == "A or B?"
+
+
+# Real lines of real agents; the last column is the wait they ask for, in seconds.
+LIMITS = [
+    ("API Error: 429 Too Many Requests\nRetry-After: 7", "rate", 7),
+    ("Error: Request failed with status code 429", "rate", None),
+    ("openai.RateLimitError: Error code: 429 - {'error': 'slow down'}", "rate", None),
+    ("litellm.RateLimitError: RateLimitError: try again in 20s", "rate", 20),
+    ("ERROR: exceeded retry limit, last status: 429 Too Many Requests", "rate", None),
+    ("Retrying in 60s (attempt 1/10): [API Error: 429 busy]", "rate", 60),
+    (
+        "Attempt 1 failed: You have exhausted your quota. Your quota will reset after 5h12m3s.. "
+        "Retrying after 19748986ms...",
+        "rate",
+        18723,
+    ),
+    ("You’ve hit your usage limit. Try again later.", "rate", None),
+    ("Claude AI usage limit reached|1794751200", "rate", 7200),
+    ("error: rate limit reached, resets at 2026-11-15T12:30:00Z", "rate", 1800),
+    ("HTTP/1.1 429 Too Many Requests\nretry-after: Sun, 15 Nov 2026 12:01:00 GMT", "rate", 60),
+    ("2026-11-15T11:59:00Z WARN rate limit exceeded", "rate", None),
+    ("Retry-After: 3", "rate", 3),
+    ("[API Error: 401 invalid api key]", "auth", None),
+    ("unexpected status 403 Forbidden", "auth", None),
+    ("Error: not logged in", "auth", None),
+    ("litellm.AuthenticationError: OpenAIException - bad key", "auth", None),
+    ("API Error: 529 {'type': 'overloaded_error'}", "overloaded", None),
+    ("Error: 503 Service Unavailable\nRetry-After: 5", "overloaded", 5),
+    ("stream error: stream disconnected before completion", "overloaded", None),
+]
+
+NO_LIMITS = [
+    "I handled the 429 case; the rate limit is now respected.",
+    "The error 429 is documented at line 12",
+    "error: expected 401, got 200",
+    "AssertionError: 429 != 200",
+    "  File 'x.py', line 429, in limit",
+    "error: tests/test_429.py failed",
+    "Compiling rate-limit v1.0",
+    "",
+]
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize(("text", "limit", "wait"), LIMITS)
+def test_a_limit_is_read_from_error_lines(text: str, limit: str, wait: int | None) -> None:
+    lines = error_lines(text)
+
+    asked = retry_after_of(lines, NOW)
+    assert limit_of(lines) == limit
+    assert (asked and round(asked.total_seconds())) == wait
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize("text", NO_LIMITS)
+def test_prose_about_limits_is_no_limit(text: str) -> None:
+    lines = error_lines(text)
+
+    assert limit_of(lines) == ""
+    assert retry_after_of(lines, NOW) is None
+
+
+@pytest.mark.spec("4.2")
+def test_an_old_limit_followed_by_work_is_forgotten() -> None:
+    text = "API Error: 429 Too Many Requests\n" + "working on it\n" * 50
+
+    assert limit_of(error_lines(text)) == ""
+
+
+@pytest.mark.spec("4.2")
+def test_what_an_agent_says_is_never_a_limit(stage: Stage) -> None:
+    """The same words that count on the error channel mean nothing on standard output."""
+    exit_ = stage.play(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
+
+    assert (exit_.limit, exit_.retry_after, exit_.code) == ("", None, 0)
+
+
+ASKS = [
+    ("Overwrite a.txt? [y/N]", True),
+    ("Overwrite a.txt? [y/N] ", True),
+    ("Continue (y/n)?", True),
+    ("Are you sure you want to continue connecting (yes/no/[fingerprint])?", True),
+    ("bob's password:", True),
+    ("Password for https://example.org:", True),
+    ("Enter passphrase for key '/home/bob/.ssh/id':", True),
+    ("Press any key to continue", True),
+    ("Press Enter to continue...", True),
+    ("Do you want to proceed?", False),
+    ("Do you want to make this edit to a.txt?", False),
+]
+
+TELLS = [
+    "The prompt now reads [y/N] and defaults to no.",
+    "I changed the password: it is longer now",
+    "Would you like anything else?",
+    "Should the password field be masked",
+    "",
+]
+
+
+@pytest.mark.spec("3.9")
+@pytest.mark.parametrize(("line", "always"), ASKS)
+def test_a_last_line_that_waits_for_a_person_is_a_question(line: str, always: bool) -> None:
+    text = f"long ago\n\nabout a.txt\n{line}"
+
+    asked = question_in(text, input_only=False)
+    assert asked == f"about a.txt\n{line.strip()}"
+    assert bool(question_in(text, input_only=True)) is always
+    assert question_in(f"{text}\nand so I went on", input_only=False) == ""
+
+
+@pytest.mark.spec("3.9")
+@pytest.mark.parametrize("line", TELLS)
+def test_a_story_about_questions_is_none(line: str) -> None:
+    assert question_in(line, input_only=False) == ""
+
+
+@pytest.mark.spec("3.9")
+def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(stage: Stage) -> None:
+    exit_ = stage.play(python("print('Apply to prod? [y/N] ', end=''); input()"))
+
+    assert exit_.code == 1
+    assert exit_.error.endswith("EOFError: EOF when reading a line")
+    assert exit_.question == "Apply to prod? [y/N]"
+
+
+@pytest.mark.spec("3.9")
+def test_an_agent_that_ends_cleanly_at_a_prompt_is_read_as_asking(stage: Stage) -> None:
+    exit_ = stage.play(python("print('Apply to prod? [y/N] ', end='')"))
+
+    assert exit_.question == "Apply to prod? [y/N]"
+
+
+@pytest.mark.spec("3.9")
+def test_a_polite_last_sentence_of_a_clean_end_is_no_question(stage: Stage) -> None:
+    exit_ = stage.play(python("print('Do you want to see more examples?')"))
+
+    assert exit_.question == ""
+
+
+@pytest.mark.spec("3.9")
+def test_a_question_is_seen_while_the_agent_waits(stage: Stage) -> None:
+    agent = stage.start(scripted([{"say": "Do you want to proceed?"}, "hang"]))
+    log = stage.folder / "out.log"
+    until(lambda: log.exists() and log.stat().st_size > 0)
+
+    # Words from the hour to come are fresh, however long this test is stopped.
+    soon = log.stat().st_mtime + 3600
+    os.utime(log, (soon, soon))
+    assert agent.question(stage.folder) == ""  # it may still go on
+    long_ago = soon - 3605
+    os.utime(log, (long_ago, long_ago))
+    assert agent.question(stage.folder) == "Do you want to proceed?"
+
+
+# ------------------------------------------------------------------ the scripted agent
+
+
+def test_the_player_knows_exactly_the_acts_that_are_checked() -> None:
+    assert set(scenario_player.ACTS) == set(ACTS)
+
+
+@pytest.mark.spec("12.2")
+def test_the_rehearsal_page_shows_a_scenario_that_works_and_names_every_act() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "rehearsal.md").read_text(encoding="utf-8")
+    example = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+
+    scenario = check_scenario(example["agents"]["actor"]["options"])
+
+    assert [len(acts) for acts in scenario["tasks"]["password"]] == [2, 1]
+    assert [act for act in ACTS if f"`{act}`" not in page] == []
+
+
+@pytest.mark.spec("12.2")
+def test_attempts_follow_the_scenario_and_the_last_repeats(stage: Stage) -> None:
+    spec = scripted([{"say": "first"}], {"say": "second"}, task="login")
+
+    said = []
+    for attempt in (1, 2, 5):
+        stage.folder = stage.folder.with_name(f"attempt-{attempt}")
+        stage.play(spec, attempt=attempt, environment={"YAOKI_TASK_NAME": "login"})
+        said.append(stage.out().strip())
+
+    assert said == ["first", "second", "second"]
+
+
+@pytest.mark.spec("0.6")
+def test_a_task_without_acts_is_an_error_not_a_success(stage: Stage) -> None:
+    exit_ = stage.play(scripted(["nothing"], task="other"))
+
+    assert exit_.code == 2
+    assert "no acts for 'abcd1234-1', and no default" in exit_.error
+
+
+@pytest.mark.spec("12.2")
+def test_files_are_written_appended_replaced_and_deleted(stage: Stage) -> None:
+    (stage.worktree / "old.txt").write_text("old")
+    (stage.worktree / "test_x.py").write_text("assert False")
+    (stage.worktree / "pkg").mkdir()
+    (stage.worktree / "pkg" / "x_test.py").write_text("assert False")
+    acts = [
+        {"write": {"src/a.py": "x = 1\n", "b.py": "b\n"}},
+        {"append": {"src/a.py": "y = 2\n"}},
+        {"replace": {"path": "src/a.py", "old": "x = 1", "new": "x = 3"}},
+        {"delete": ["old.txt"]},
+        "delete_tests",
+        {"omit": {"lazy.py": "def f():\n"}},
+        {"conflict": {"c.txt": "mine\n"}},
+        {"resolve_conflict": {"d.txt": "both\n"}},
+        "claim_done",
+    ]
+
+    exit_ = stage.play(scripted(acts))
+
+    files = {p.relative_to(stage.worktree).as_posix(): p.read_text() for p in files_of(stage)}
+    assert exit_.clean
+    assert stage.out() == "All tests pass.\n"
+    assert files == {
+        "src/a.py": "x = 3\ny = 2\n",
+        "b.py": "b\n",
+        "lazy.py": "def f():\n# ... rest omitted\n",
+        "c.txt": "mine\n",
+        "d.txt": "both\n",
+    }
+
+
+def files_of(stage: Stage) -> list[Path]:
+    return [path for path in stage.worktree.rglob("*") if path.is_file()]
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", ".", "link/out.txt"])
+def test_no_act_writes_outside_the_worktree(stage: Stage, path: str) -> None:
+    (stage.worktree / "link").symlink_to(stage.worktree.parent)
+
+    exit_ = stage.play(scripted([{"write": {path: "x"}}]))
+
+    assert exit_.code == 2
+    assert "is not inside the worktree" in exit_.error
+    assert not (stage.worktree.parent / "out.txt").exists()
+
+
+@pytest.mark.spec("12.2")
+def test_an_act_that_cannot_be_done_is_told(stage: Stage) -> None:
+    (stage.worktree / "a").write_text("x")
+
+    exit_ = stage.play(scripted([{"replace": {"path": "a", "old": "y", "new": "z"}}]))
+
+    assert (exit_.code, exit_.error) == (2, "scenario: 'a' does not hold 'y'")
+
+
+@pytest.mark.spec("12.2")
+def test_git_acts_commit_and_tamper(stage: Stage, repository: Path) -> None:
+    exit_ = stage.play(scripted([{"commit": "by the agent"}, "tamper_config"]))
+
+    assert exit_.clean, exit_.error
+    assert git(repository, "log", "--format=%an %s").strip() == "Scripted Agent by the agent"
+    assert "clean = true" in (repository / ".git" / "config").read_text()
+
+
+@pytest.mark.spec("12.2")
+def test_commands_run_and_a_failing_one_does_not_end_the_agent(stage: Stage) -> None:
+    acts = [{"run": ["sh", "-c", "echo made > made.txt; exit 3"]}, {"say": "went on"}]
+
+    exit_ = stage.play(scripted(acts))
+
+    assert exit_.clean
+    assert exit_.error == "sh ended with 3"
+    assert (stage.worktree / "made.txt").read_text() == "made\n"
+    assert "went on" in stage.out()
+
+
+@pytest.mark.spec("12.2")
+def test_the_prompt_of_each_attempt_is_recorded(stage: Stage, tmp_path: Path) -> None:
+    record = tmp_path / "prompts.txt"
+
+    stage.play(scripted([{"record": str(record)}]), prompt="Do this\nand that.")
+
+    assert record.read_text() == "--- abcd1234-1 attempt 1\nDo this\nand that.\n"
+
+
+@pytest.mark.spec("12.2", "4.2", "5.4")
+def test_a_rate_limit_is_met(stage: Stage) -> None:
+    exit_ = stage.play(scripted([{"rate_limit": {"retry_after": 7}}]))
+
+    assert (exit_.code, exit_.limit, exit_.retry_after) == (1, "rate", timedelta(seconds=7))
+
+
+@pytest.mark.spec("12.2", "3.9")
+def test_the_actor_asks(stage: Stage) -> None:
+    agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
+
+    until(lambda: agent.question(stage.folder) == "Which database?")
+    look = PROCESSES.end(stage.folder, "stop")
+    assert agent.read(stage.folder, look).question == "Which database?"
+
+
+@pytest.mark.spec("12.2", "5.7")
+def test_the_actor_stops_half_way_and_says_that_a_retry_is_unsafe(stage: Stage) -> None:
+    exit_ = stage.play(scripted([{"unsafe": "migration half done"}]))
+
+    assert (exit_.code, exit_.retry_safe, exit_.error) == (1, False, "migration half done")
+
+
+@pytest.mark.spec("12.2")
+@pytest.mark.parametrize(
+    ("act", "code", "number"),
+    [
+        ({"exit": 9}, 9, None),
+        ({"die": "KILL"}, None, signal.SIGKILL),
+        ({"die": "SIGTERM"}, None, signal.SIGTERM),
+        ({"die": 11}, None, signal.SIGSEGV),
+        ("nothing", 0, None),
+        ({"complain": "on the error channel"}, 0, None),
+        ({"sleep": 0.05}, 0, None),
+        ({"burn": 0.05}, 0, None),
+    ],
+    ids=str,
+)
+def test_the_actor_ends_as_told(
+    stage: Stage, act: Any, code: int | None, number: int | None
+) -> None:
+    exit_ = stage.play(scripted([act]))
+
+    assert (exit_.code, exit_.signal, exit_.ended_by) == (code, number, "")
+
+
+@pytest.mark.spec("12.2", "3.8")
+def test_an_actor_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
+    exit_ = stage.play(scripted(["hang"]), timeout=timedelta(seconds=0.3))
+
+    assert exit_.ended_by == "deadline"
+    assert not exit_.clean
+
+
+@pytest.mark.spec("12.2", "3.8")
+def test_a_grandchild_in_its_own_session_does_not_outlive_the_actor(
+    stage: Stage, tmp_path: Path
+) -> None:
+    file = tmp_path / "pid"
+    stage.start(scripted([{"grandchild": str(file)}, "hang"]))
+    until(lambda: file.exists() and file.read_text().isdigit())
+    pid = int(file.read_text())
+    os.kill(pid, 0)
+
+    PROCESSES.end(stage.folder, "cancel")
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.spec("3.2", "12.2")
+def test_a_flood_is_read_in_bounded_memory(stage: Stage) -> None:
+    flood = 30_000_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    exit_ = stage.play(scripted([{"flood": flood}, {"complain": "tired"}]))
+
+    grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert exit_.output_bytes >= flood
+    assert (stage.folder / "out.log").stat().st_size == flood
+    assert exit_.error == "tired"
+    assert grown_kib < 8 * 1024
+
+
+BAD: list[tuple[Any, str]] = [
+    ({"tasks": {"a": [[{"writ": {}}]]}}, "unknown act 'writ'; did you mean 'write'?"),
+    ({"tasks": {"a": [[{"write": "x"}]]}}, "tasks.a, attempt 1: write needs {path: text}"),
+    ({"tasks": {"a": [["hang", {"exit": 300}]]}}, "exit needs an exit code"),
+    ({"tasks": {"a": [[{"exit": True}]]}}, "exit needs an exit code"),
+    ({"tasks": {"a": [[{"die": "NOPE"}]]}}, "die needs a signal"),
+    ({"tasks": {"a": [[{"burn": -1}]]}}, "burn needs seconds"),
+    ({"tasks": {"a": [[{"sleep": float("nan")}]]}}, "sleep needs seconds"),
+    ({"tasks": {"a": [[{"run": "rm -rf x"}]]}}, "run needs a command as a list"),
+    ({"tasks": {"a": [[{"flood": "1"}]]}}, "flood needs a number of bytes"),
+    ({"tasks": {"a": [[{"rate_limit": {"after": 7}}]]}}, "rate_limit needs {retry_after"),
+    ({"tasks": {"a": [[{"replace": {"path": "x"}}]]}}, "replace needs {path, old, new}"),
+    ({"tasks": {"a": [[{"say": "x", "exit": 1}]]}}, "an act has one name"),
+    ({"tasks": {"a": []}}, "one entry per attempt"),
+    ({"tasks": []}, "a scenario is"),
+    ({"task": {}}, "a scenario is"),
+    (None, "a scenario is"),
+]
+
+
+@pytest.mark.spec("0.6", "12.2")
+@pytest.mark.parametrize(("scenario", "words"), BAD)
+def test_a_bad_scenario_is_refused(scenario: Any, words: str) -> None:
+    with pytest.raises(PlanInvalid) as refused:
+        check_scenario({"scenario": scenario})
+    assert any(words in defect for defect in refused.value.defects)
+
+    with pytest.raises(Fault) as fault:
+        ScriptedAgent().preflight(AgentSpec("x", "scripted", options={"scenario": scenario}))
+    assert not fault.value.transient
+
+
+def test_every_defect_of_a_scenario_is_told_at_once() -> None:
+    scenario = {"tasks": {"a": [["hop"], [{"exit": "x"}]], "b": 3}}
+
+    with pytest.raises(PlanInvalid) as refused:
+        check_scenario({"scenario": scenario, "speed": 3})
+
+    assert len(refused.value.defects) == 4
+
+
+@pytest.mark.parametrize("name", ["scenario.yaml", "scenario.json"])
+def test_a_scenario_may_stand_in_a_file(stage: Stage, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text('{"tasks": {"default": [[{"say": "from a file"}]]}}')
+
+    stage.play(AgentSpec("x", "scripted", options={"scenario": str(file)}))
+
+    assert stage.out() == "from a file\n"
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tasks: {a: [nothing], a: [hang]}", "'a' stands twice"),
+        ("tasks: {a: &x [nothing], b: *x}", "aliases are not allowed"),
+        ("tasks: !!python/object/apply:os.system ['touch pwned']", "cannot be read"),
+        ("tasks: {", "cannot be read"),
+        ("#" * (1 << 20) + "##", "is longer than"),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_scenario_file_is_read_safely(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "scenario.yaml"
+    file.write_text(text)
+
+    with pytest.raises(PlanInvalid, match=words):
+        check_scenario({"scenario": str(file)})
+
+
+def test_a_missing_scenario_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PlanInvalid, match="No such file"):
+        check_scenario({"scenario": str(tmp_path / "none.yaml")})
+
+
+def test_the_worktree_cannot_replace_the_modules_of_the_player(stage: Stage) -> None:
+    (stage.worktree / "json.py").write_text("raise SystemExit('shadowed')")
+    (stage.worktree / "yaoki").mkdir()
+
+    assert stage.play(scripted(["nothing"])).clean
+
+
+def test_an_agent_that_never_started_has_an_exit_that_says_so(stage: Stage) -> None:
+    exit_ = stage.play(AgentSpec("x", command=("./missing-tool",)))
+
+    assert "missing-tool" in exit_.start_error
+    assert not exit_.clean
+
+
+@pytest.mark.spec("4.2", "4.7")
+@pytest.mark.parametrize(("mode", "denied"), [(0o644, True), (0o755, False)])
+def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
+    stage: Stage, mode: int, denied: bool
+) -> None:
+    """The word "permission" was looked for in the message, so a path that held it, or a system
+    that speaks another language, decided what a person was told to do.
+    """
+    tool = stage.worktree / "permissions" / "agent"
+    tool.parent.mkdir()
+    tool.write_text("#!/no/such/interpreter\n")
+    tool.chmod(mode)
+
+    exit_ = stage.play(AgentSpec("x", command=(str(tool),)))
+
+    assert exit_.start_error
+    assert exit_.start_denied is denied
+
+
+def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
+    look = Look("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+
+    exit_ = CommandAgent(ENVIRON).read(tmp_path, look)
+
+    assert exit_ == AgentExit(code=3, ended_by="hang", seconds=1.5, output_bytes=9)

@@ -1,0 +1,555 @@
+"""Known agents as data: what each is called with, what is refused, what a run has cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yaoki.adapters.agents import find_agent, preset_names
+from yaoki.adapters.agents.preset import Description, UsageRule, describe, known_names, parsed
+from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN, Usage, read_usage
+from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.errors import Fault, Unknown
+from yaoki.formats.plan import model as plan_model
+from yaoki.ports import Launch, Look, Order
+
+ENVIRON = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/nowhere",
+    "ANTHROPIC_API_KEY": "planted-secret-value",
+    "HTTPS_PROXY": "http://proxy:8080",
+    "CLAUDE_CODE_SESSION_ID": "of the session that started us",
+    "UNNAMED": "stays at home",
+}
+SESSION = "0199-ab_c.d:e"
+
+
+def known(name: str) -> KnownAgent:
+    return KnownAgent(describe(name), ENVIRON)
+
+
+def an_order(top: Path, session: str = "", **about: Any) -> Order:
+    worktree = top / "tree"
+    worktree.mkdir(parents=True, exist_ok=True)
+    name = about.pop("preset", "claude")
+    return Order(
+        task_id=TaskId("abcd1234-1"),
+        attempt=1,
+        epoch=1,
+        agent=AgentSpec("mine", preset=name, **about),
+        prompt="Do it.",
+        worktree=worktree,
+        folder=top / "attempts" / "1",
+        timeout=timedelta(minutes=1),
+        hang=timedelta(0),
+        lease=timedelta(0),
+        session=session,
+    )
+
+
+def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
+    return known(name).launch(an_order(top, session, preset=name, **about))
+
+
+# ------------------------------------------------------------------ the descriptions
+
+
+@pytest.mark.spec("12.8")
+def test_a_plan_knows_exactly_the_presets_that_have_a_description() -> None:
+    assert set(plan_model.PRESETS) == {"command", "scripted", *known_names()}
+    assert set(preset_names()) >= set(plan_model.PRESETS)
+
+
+@pytest.mark.spec("12.8")
+@pytest.mark.parametrize("name", known_names())
+def test_every_description_is_whole(name: str) -> None:
+    about = describe(name)
+
+    assert about.title
+    assert about.tested[0].isdigit()
+    assert about.install.startswith(("npm install -g ", "pip install ", "options.program"))
+    assert bool(about.program) is (name != "acp")
+    assert "{more}" in about.start
+    assert not about.resume or "{more}" in about.resume
+    assert ("{prompt}" in about.start) is (about.prompt == "argument")
+    assert ("{prompt_file}" in about.start) is (about.prompt == "file")
+    assert isinstance(find_agent(name), KnownAgent)
+
+
+@pytest.mark.spec("0.6")
+@pytest.mark.parametrize(
+    "text", ["colour = 1", "[usage]\ncolour = 1", "[base_url]\ncolour = 1"], ids=str
+)
+def test_an_unknown_key_of_a_description_is_refused(text: str) -> None:
+    head = 'title="t"\nprogram="p"\ninstall="i"\ntested="1"\nprompt="stdin"\nstart=["{more}"]\n'
+
+    assert parsed("mine", head).title == "t"
+    with pytest.raises(ValueError, match="unknown keys"):
+        parsed("mine", head + text)
+
+
+@pytest.mark.spec("0.6")
+def test_there_is_no_description_of_an_unknown_agent() -> None:
+    with pytest.raises(Unknown, match="no description of an agent 'clod'"):
+        describe("clod")
+
+
+# ------------------------------------------------------------------ the command line
+
+BYPASS = "--dangerously-bypass-approvals-and-sandbox"
+
+
+@pytest.mark.spec("12.8", "3.7")
+@pytest.mark.parametrize(
+    ("name", "start", "resume"),
+    [
+        ("claude", "claude -p … --model M", "claude -p … --model M --resume S"),
+        (
+            "codex",
+            f"codex exec --json {BYPASS} … -m M -",
+            f"codex exec resume --json {BYPASS} … -m M S -",
+        ),
+        ("gemini", "gemini --yolo --skip-trust … -m M", "gemini --yolo … -m M --resume S"),
+        ("qwen", "qwen --yolo … -m M", "qwen --yolo … -m M --resume S"),
+        ("opencode", "opencode run --format json … -m M", "opencode run … -m M --session S"),
+        ("pi", "pi --mode json -p --model M", "pi --mode json -p --model M --session S"),
+        ("vibe", "vibe --auto-approve … --prompt-file P", "vibe … --resume S --prompt-file P"),
+    ],
+)
+def test_a_retry_has_its_own_command_line(
+    tmp_path: Path, name: str, start: str, resume: str
+) -> None:
+    model = "" if name == "vibe" else "M"
+    file = str(tmp_path / "attempts" / "1" / "prompt.md")
+
+    first = launched(tmp_path, name, model=model)
+    again = launched(tmp_path, name, SESSION, model=model)
+
+    for launch, line in ((first, start), (again, resume)):
+        said = " ".join(launch.argv).replace(SESSION, "S").replace(file, "P")
+        head, _, tail = line.partition(" … ")
+        assert said.startswith(head)
+        assert said.endswith(tail)
+        assert launch.stdin == ("Do it." if describe(name).prompt == "stdin" else None)
+
+
+@pytest.mark.spec("12.8")
+def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
+    launch = launched(tmp_path, "claude")
+
+    assert launch.argv == ("claude", *describe("claude").start[:-1])
+    assert launch.stdin == "Do it."
+
+
+@pytest.mark.spec("12.8", "14.2")
+def test_it_gets_its_own_variables_the_way_to_the_network_and_no_other(tmp_path: Path) -> None:
+    env = launched(tmp_path, "claude", env={"CLAUDE_CODE_MAX_RETRIES": "9"}).env
+
+    assert env["ANTHROPIC_API_KEY"] == "planted-secret-value"
+    assert env["HTTPS_PROXY"] == "http://proxy:8080"
+    assert env["DISABLE_AUTOUPDATER"] == "1"
+    assert env["CLAUDE_CODE_MAX_RETRIES"] == "9", "the plan's word wins"
+    assert {"UNNAMED", "CLAUDE_CODE_SESSION_ID"}.isdisjoint(env)
+
+
+@pytest.mark.spec("14.2")
+def test_its_keys_are_secret_and_the_way_to_the_network_is_not(tmp_path: Path) -> None:
+    launch = launched(tmp_path, "claude", pass_env=("UNNAMED",))
+
+    assert "planted-secret-value" in launch.secrets
+    assert launch.env["UNNAMED"] in launch.secrets
+    assert launch.env["HTTPS_PROXY"] not in launch.secrets
+
+
+@pytest.mark.spec("12.8")
+def test_another_service_is_named_in_the_agents_own_way(tmp_path: Path) -> None:
+    options = {
+        "base_url": "http://127.0.0.1:9/v1",
+        "program": "/opt/a",
+        "arguments": ["--x", "{y}"],
+    }
+
+    codex = launched(tmp_path, "codex", model="m", options=options)
+    opencode = launched(tmp_path, "opencode", model="m", options=options)
+
+    assert codex.argv[0] == "/opt/a"
+    assert codex.argv[-3:] == ("--x", "{y}", "-")
+    assert 'base_url="http://127.0.0.1:9/v1"' in " ".join(codex.argv)
+    config = json.loads(opencode.env["OPENCODE_CONFIG_CONTENT"])
+    assert config["provider"]["yaoki"]["options"]["baseURL"] == "http://127.0.0.1:9/v1"
+    assert list(config["provider"]["yaoki"]["models"]) == ["m"]
+    assert opencode.argv[-4:] == ("-m", "yaoki/m", "--x", "{y}")
+
+
+@pytest.mark.spec("0.6", "14.4")
+@pytest.mark.parametrize(
+    ("name", "session", "about", "words"),
+    [
+        ("claude", "", {"options": {"colour": "red"}}, "'colour' is no option of Claude Code"),
+        ("claude", "", {"options": {"program": 1}}, "options.program must be text"),
+        ("claude", "", {"options": {"arguments": "-x"}}, "arguments must be a list of words"),
+        ("claude", "", {"options": {"arguments": [1]}}, "arguments must be a list of words"),
+        ("claude", "", {"options": {"base_url": "file:///x"}}, "is no address"),
+        ("opencode", "", {"model": 'm"}'}, "is no name of a model"),
+        ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
+        ("pi", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
+        ("claude", "--help", {}, "cannot go on with '--help'"),
+        ("claude", "a b", {}, "cannot go on with 'a b'"),
+        ("aider", SESSION, {}, "aider cannot go on"),
+    ],
+)
+def test_what_could_not_be_used_as_it_is_meant_is_refused(
+    tmp_path: Path, name: str, session: str, about: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(Fault, match=words) as fault:
+        launched(tmp_path, name, session, **about)
+
+    assert not fault.value.transient
+    assert f"yaoki agents show {name}" in fault.value.hint
+
+
+@pytest.mark.spec("3.1")
+def test_preflight_looks_for_the_program_and_at_the_options() -> None:
+    with pytest.raises(Fault, match="'claude' is not on the PATH"):
+        known("claude").preflight(AgentSpec("mine", preset="claude"))
+    with pytest.raises(Fault, match="is no option"):
+        known("claude").preflight(AgentSpec("mine", preset="claude", options={"x": 1}))
+    options = {"program": sys.executable}
+    known("claude").preflight(AgentSpec("mine", preset="claude", options=options))
+
+
+@pytest.mark.spec("3.7")
+def test_who_can_resume_says_so() -> None:
+    resuming = {name for name in known_names() if known(name).resumes(AgentSpec("x", preset=name))}
+
+    plain = {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
+    assert resuming == plain | {"acp", "claude-acp", "opencode-acp"}
+    assert not find_agent("command").resumes(AgentSpec("x"))
+
+
+@pytest.mark.spec("3.2")
+def test_the_folder_an_agent_keeps_for_itself_is_not_its_work(tmp_path: Path) -> None:
+    launched(tmp_path, "aider")
+    launched(tmp_path, "aider")
+
+    assert (tmp_path / "tree" / ".aider.tags.cache.v4" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_link_where_that_folder_would_be_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / ".aider.tags.cache.v4").symlink_to(tmp_path)
+
+    launched(tmp_path, "aider")
+
+    assert not (tmp_path / ".gitignore").exists()
+
+
+# ------------------------------------------------------------------ what it left
+
+
+def left(folder: Path, *events: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "out.log").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    return folder
+
+
+def ended(top: Path, name: str, *events: Any, session: str = "", n: int = 1) -> AgentExit:
+    """Launch as attempt `n`, leave these events, read."""
+    agent, folder = known(name), top / "attempts" / str(n)
+    agent.launch(replace(an_order(top, session, preset=name), folder=folder))
+    left(folder, *events)
+    (folder / "err.log").touch()
+    return agent.read(folder, Look("exited", code=0))
+
+
+def a_turn(tokens: int) -> list[Any]:
+    return [
+        {"type": "thread.started", "thread_id": SESSION},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "Done."}},
+        {"type": "turn.completed", "usage": {"input_tokens": tokens, "output_tokens": 1}},
+    ]
+
+
+@pytest.mark.spec("10.6", "3.7")
+def test_a_conversation_is_not_counted_twice(tmp_path: Path) -> None:
+    """Codex counts the whole thread after a resume; only the new part is this run's."""
+    first = ended(tmp_path, "codex", *a_turn(100))
+    second = ended(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
+    third = ended(tmp_path, "codex", *a_turn(260), session=SESSION, n=3)
+
+    assert [run.tokens for run in (first, second, third)] == [101, 150, 10]
+
+
+@pytest.mark.spec("10.6")
+def test_a_run_that_was_cut_off_is_counted_with_the_next(tmp_path: Path) -> None:
+    cut = ended(tmp_path, "codex", *a_turn(100)[:2])
+    second = ended(tmp_path, "codex", *a_turn(250), session=SESSION, n=2)
+
+    assert (cut.tokens, second.tokens) == (None, 251)
+
+
+@pytest.mark.spec("10.6")
+def test_a_conversation_from_elsewhere_has_unknown_cost(tmp_path: Path) -> None:
+    ended(tmp_path, "codex", *a_turn(100))
+
+    assert ended(tmp_path, "codex", *a_turn(250), session="other", n=2).tokens is None
+
+
+STEP = UsageRule("step", "sum", "part.cost", ("part.in", "part.out"), "events")
+LINE = UsageRule(
+    count="sum",
+    file="out.log",
+    pattern=r"^Tokens: (?P<in>\S+) sent, (?P<out>\S+) received(?:, \$(?P<cost>[\d.]+))?",
+)
+
+
+def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
+    return {"type": "step", "part": {"cost": cost, "in": sent, "out": received}}
+
+
+@pytest.mark.spec("10.6")
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([a_step(0.1, 5, 6), a_step(0.2, 7, 8)], Usage(0.1 + 0.2, 26, 2)),
+        ([a_step(0, 5, 6)], Usage(None, 11, 1)),
+        ([a_step(None, 5, 6), a_step(0.1, 5, 6)], Usage(None, 22, 2)),
+        ([a_step(-1, 5, None)], Usage(None, 5, 1)),
+        ([a_step("much", True, [])], UNKNOWN),
+        ([a_step(1e300, 1e300, 1)], Usage(None, 1, 1)),
+        ([{"type": "other", "part": {"in": 5}}, "words", 7, []], UNKNOWN),
+        ([], UNKNOWN),
+    ],
+)
+def test_only_what_is_said_whole_is_known(
+    tmp_path: Path, events: list[Any], expected: Usage
+) -> None:
+    assert read_usage(left(tmp_path / "a", *events), STEP) == expected
+
+
+@pytest.mark.spec("10.6", "14.4")
+def test_events_are_found_among_any_amount_of_other_output(tmp_path: Path) -> None:
+    folder = left(tmp_path / "a", a_step(0.1, 5, 6))
+    with (folder / "out.log").open("ab") as log:
+        log.write(b"\n" * 1_500_000 + b'say "step"\n' + b"x" * (9 << 20) + b"\n")
+        log.write(json.dumps(a_step(0.25, 7, 8)).encode())
+
+    assert read_usage(folder, STEP) == Usage(0.35, 26, 2)
+
+
+@pytest.mark.spec("10.6")
+def test_numbers_in_words_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / "out.log").write_text(
+        "Tokens: 2.3k sent, 1,200 received, $0.5\nwords\nTokens: 1M sent, 20 received, $0.25\n"
+    )
+
+    assert read_usage(tmp_path, LINE) == Usage(0.75, 1_003_520, None)
+
+
+@pytest.mark.spec("10.6", "14.4")
+def test_an_output_too_long_to_be_read_whole_has_no_sum(tmp_path: Path) -> None:
+    folder = left(tmp_path / "a", a_step(0.1, 5, 6))
+    with (folder / "out.log").open("ab") as log:
+        log.truncate(BYTES_MAX + 1)
+
+    assert read_usage(folder, STEP) == UNKNOWN
+
+
+@pytest.mark.spec("3.10")
+def test_a_retry_notice_without_a_time_is_told_by_its_age(tmp_path: Path) -> None:
+    """Codex says that it was refused and then sleeps as long as the service asked it to."""
+    notice = {
+        "type": "error",
+        "message": "Reconnecting... 1/2 (last status: 429 Too Many Requests)",
+    }
+    folder = left(tmp_path / "a", a_turn(1)[0], notice)
+    written = (folder / "out.log").stat().st_mtime
+    now = [datetime.fromtimestamp(written, UTC)]
+    agent = KnownAgent(describe("codex"), ENVIRON, now=lambda: now[0])
+
+    fresh = agent.waits(folder)
+    now[0] += timedelta(minutes=5)
+    old = agent.waits(folder)
+    left(folder, *a_turn(1)[:2])
+
+    assert fresh < timedelta(seconds=1)
+    assert old >= timedelta(minutes=5)
+    assert agent.waits(folder) == timedelta(0)
+
+
+@pytest.mark.spec("14.4", "3.7")
+def test_a_name_of_a_conversation_that_is_none_is_not_handed_back(tmp_path: Path) -> None:
+    events = [{"type": "thread.started", "thread_id": "--config=evil"}, *a_turn(5)[1:]]
+
+    assert ended(tmp_path, "codex", *events).session == ""
+
+
+UNANSWERED: dict[str, list[Any]] = {
+    "claude": [
+        {"type": "system", "subtype": "init", "session_id": SESSION},
+        {"type": "assistant", "message": {"model": "<synthetic>"}, "error": "rate_limit"},
+        {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 429},
+    ],
+    "codex": [
+        {"type": "thread.started", "thread_id": SESSION},
+        {"type": "item.completed", "item": {"type": "error", "message": "No metadata"}},
+        {"type": "turn.failed", "error": {"message": "last status: 429 Too Many Requests"}},
+    ],
+    "gemini": [
+        {"type": "init", "session_id": SESSION},
+        {"type": "message", "role": "user", "content": "Do it."},
+        {"type": "result", "status": "error", "error": {"message": "status: 429"}},
+    ],
+    "opencode": [
+        {"type": "step_start", "sessionID": SESSION},
+        {"type": "error", "sessionID": SESSION, "error": {"data": {"statusCode": 429}}},
+    ],
+    "pi": [
+        {"type": "session", "id": SESSION},
+        {"type": "message_end", "message": {"role": "assistant", "content": []}},
+        {
+            "type": "agent_end",
+            "messages": [{"stopReason": "error", "errorMessage": "429 Rate limit"}],
+        },
+    ],
+}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "claude": {"type": "assistant", "message": {"model": "m", "content": []}},
+    "codex": {"type": "item.started", "item": {"type": "command_execution"}},
+    "gemini": {"type": "tool_use", "tool_name": "write_file"},
+    "opencode": {"type": "tool_use", "sessionID": SESSION},
+    "pi": {"type": "message_end", "message": {"role": "assistant", "content": [{"text": "I"}]}},
+}
+
+
+@pytest.mark.spec("3.7", "5.4")
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_a_first_turn_without_an_answer_is_no_conversation_to_go_on_with(
+    tmp_path: Path, name: str
+) -> None:
+    """Gemini CLI keeps none of it, and then refuses to go on; the limit would be forgotten."""
+    first, *rest = UNANSWERED[name]
+
+    refused = ended(tmp_path, name, first, *rest)
+    begun = ended(tmp_path, name, first, ANSWERS[name], *rest, n=2)
+    later = ended(tmp_path, name, first, *rest, session=SESSION, n=3)
+
+    assert [exit_.limit for exit_ in (refused, begun, later)] == ["rate"] * 3
+    assert [exit_.session for exit_ in (refused, begun, later)] == ["", SESSION, SESSION]
+
+
+@pytest.mark.spec("3.7")
+def test_an_agent_without_resume_names_no_conversation(tmp_path: Path) -> None:
+    events = a_turn(5)
+
+    assert ended(tmp_path, "codex", *events).session == SESSION
+    assert ended(tmp_path / "b", "gptme", *events).session == ""
+
+
+@pytest.mark.spec("12.8")
+@pytest.mark.parametrize(
+    ("note", "limit", "words"),
+    [
+        ('{"outcome": "finished", "session_id": "s-1"', "", ""),
+        (
+            '{"outcome": "config_error", "error": {"message": "Invalid API key", "code": "x"',
+            "auth",
+            "Invalid",
+        ),
+        ('{"outcome": "failed", "error": {"message": "no", "code": "rate_limit"', "rate", "no"),
+        ('{"outcome": "failed", "error": {"message": "no", "code": "x"', "unknown", "no"),
+        ("", "unfinished", "no export"),
+    ],
+)
+def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words: str) -> None:
+    folder = tmp_path / "attempts" / "1" / "outbox"
+    (folder / "vibe").mkdir(parents=True)
+    (folder / "vibe" / "export.json").write_text(note)
+
+    exit_ = ended(tmp_path, "vibe")
+
+    assert exit_.limit == limit
+    assert words in exit_.error
+
+
+@pytest.mark.spec("4.2", "12.8")
+def test_an_agent_that_only_talks_is_read_by_its_own_signals(tmp_path: Path) -> None:
+    agent = KnownAgent(describe("continue"), ENVIRON)
+    agent.launch(an_order(tmp_path, preset="continue"))
+    folder = tmp_path / "attempts" / "1"
+    (folder / "err.log").touch()
+    ends = {}
+    for words in ("Error: 401 Unauthorized", "Error: strange", "The Error: 401 is fixed"):
+        (folder / "out.log").write_text(f"working\n{words}\n")
+        ends[words] = agent.read(folder, Look("exited", code=1)).limit
+
+    assert list(ends.values()) == ["auth", "unknown", ""]
+
+
+# ------------------------------------------------------------------ plugins and plans
+
+PLUGIN = """
+class Mine:
+    def preflight(self, spec): raise RuntimeError("called")
+
+
+def broken(): raise RuntimeError("no licence")
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[None]:
+    """A package with agents, as an installer would leave it."""
+    info = tmp_path / "site" / "acme_agents-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_agents\nVersion: 1\n")
+    entries = "[yaoki.agents]\nacme = acme_agents:Mine\nacme-broken = acme_agents:broken\n"
+    (info / "entry_points.txt").write_text(entries)
+    (info.parent / "acme_agents.py").write_text(PLUGIN)
+    sys.path.insert(0, str(info.parent))
+    yield
+    sys.path.remove(str(info.parent))
+    sys.modules.pop("acme_agents", None)
+
+
+@pytest.mark.spec("12.8")
+@pytest.mark.usefixtures("site")
+def test_an_installed_package_may_bring_an_agent() -> None:
+    assert "acme" in preset_names()
+    with pytest.raises(RuntimeError, match="called"):
+        find_agent("acme").preflight(AgentSpec("mine"))
+    assert plan_model.known_preset("acme") == "acme"
+    with pytest.raises(Unknown, match="no agent preset 'acmee'") as refused:
+        find_agent("acmee")
+    assert refused.value.hint == "did you mean 'acme'?"
+
+
+@pytest.mark.spec("12.8", "0.6")
+@pytest.mark.usefixtures("site")
+def test_an_agent_that_cannot_be_loaded_is_told() -> None:
+    with pytest.raises(Fault, match=r"acme-broken.*no licence"):
+        find_agent("acme-broken")
+
+
+@pytest.mark.spec("2.2", "12.8")
+def test_a_plan_names_known_agents_and_what_it_says_besides_is_judged() -> None:
+    agent = plan_model.AgentModel.model_validate({"preset": "claude", "model": "m"})
+
+    assert (agent.preset, agent.model) == ("claude", "m")
+    with pytest.raises(ValueError, match="unknown preset 'claud'; did you mean 'claude'"):
+        plan_model.AgentModel.model_validate({"preset": "claud"})
+    with pytest.raises(ValueError, match="preset claude chooses how it gets its prompt"):
+        plan_model.AgentModel.model_validate({"preset": "claude", "prompt": "file"})
+
+
+def test_a_description_stands_for_itself() -> None:
+    assert isinstance(describe("claude"), Description)
+    assert describe("claude") is describe("claude")

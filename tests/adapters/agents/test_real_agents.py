@@ -1,0 +1,206 @@
+"""The real agent programs at the Agent port, against a scripted model: nothing is pretended.
+
+What they do in a whole run stands in tests/acceptance; here is what such runs do not show.
+`python3 dev.py agents` installs them; `pytest -m "not agents"` leaves them out.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.model import Cut, Fault, Hang, Malformed, ModelServer, Step, say, shell
+from tests.model.programs import Program, environ, needed
+from yaoki.adapters.agents.preset import describe
+from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.ports import Order
+
+# Real programs on a busy machine take their time; the bounds are for those that never end.
+pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
+
+PROCESSES = ShimProcesses()
+CLOCK = SystemClock()
+# What `limits.agent_wait_s` is to a worker: who waits longer by itself is ended.
+PATIENCE = timedelta(seconds=2)
+TIMEOUT = timedelta(seconds=100)
+RESUMING = ("claude", "codex", "gemini", "opencode", "pi")
+
+
+class Theatre:
+    """One program, one worktree, one model; each call is an attempt."""
+
+    def __init__(self, program: Program, top: Path, home: Path) -> None:
+        self.program, self.top, self._home = program, top, home
+        self.worktree = top / "tree"
+        self.worktree.mkdir()
+        self.agent = KnownAgent(describe(program.name), environ())
+        _git(self.worktree, "init", "-q")
+        _git(self.worktree, "commit", "-q", "--allow-empty", "-m", "base")
+        self.model = ModelServer(Hang(), worktree=str(self.worktree)).__enter__()
+        self._folders: list[Path] = []
+
+    def spec(self) -> AgentSpec:
+        made = self.program.agent(self.model.url, self._home)
+        return AgentSpec(name="mine", **made)
+
+    def attempt(
+        self,
+        *steps: Step,
+        prompt: str = "Write hello.txt.",
+        session: str = "",
+        timeout: timedelta = TIMEOUT,
+    ) -> AgentExit:
+        """As a worker does it: start, look, end who waits too long, read."""
+        self.model.play(*steps)
+        folder = self.top / "attempts" / str(len(self._folders) + 1)
+        self._folders.append(folder)
+        order = Order(
+            task_id=TaskId("abcd1234-1"),
+            attempt=len(self._folders),
+            epoch=1,
+            agent=self.spec(),
+            prompt=prompt,
+            worktree=self.worktree,
+            folder=folder,
+            timeout=timeout,
+            hang=timedelta(0),
+            lease=timedelta(0),
+            session=session,
+        )
+        PROCESSES.start(folder, self.agent.launch(order))
+        while (look := PROCESSES.look(folder)).phase == "running":
+            if self.agent.waits(folder) > PATIENCE:
+                look = PROCESSES.end(folder, "waiting")
+                break
+            CLOCK.sleep(timedelta(milliseconds=50))
+        return self.agent.read(folder, look)
+
+    def close(self) -> None:
+        for folder in self._folders:
+            PROCESSES.end(folder, "stop")
+        self.model.__exit__(None, None, None)
+
+
+def _git(where: Path, *words: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    argv = ["git", *identity, *words]
+    return subprocess.run(argv, cwd=where, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """One home for each program: its first start in a new one may be slow."""
+    made: dict[str, Path] = {}
+
+    def home(name: str) -> Path:
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(f"home-{name}")
+        return made[name]
+
+    return home
+
+
+@pytest.fixture
+def theatre(
+    request: pytest.FixtureRequest, tmp_path: Path, homes: Callable[[str], Path]
+) -> Iterator[Theatre]:
+    program = needed(request.param)
+    theatre = Theatre(program, tmp_path, homes(program.name))
+    yield theatre
+    theatre.close()
+    assert theatre.model.defects == ()
+
+
+def on(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("theatre", names, indirect=True)
+
+
+# ------------------------------------------------------------------ work
+
+
+@pytest.mark.spec("12.8", "10.6")
+@on("mini-swe-agent", "aider")
+def test_it_writes_a_file_ends_by_itself_and_tells_what_it_used(theatre: Theatre) -> None:
+    """The two that have no conversations; the others do it in whole runs."""
+    exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+
+    assert (theatre.worktree / "hello.txt").read_text() == "hello\n"
+    assert exit_.clean, exit_
+    assert theatre.model.requests[0].holds("Write hello.txt.")
+    assert exit_.session == ""
+    assert _git(theatre.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
+    used = (None, 2) if theatre.program.name == "mini-swe-agent" else (120, None)
+    assert (exit_.tokens, exit_.turns, exit_.cost) == (*used, None)
+
+
+@pytest.mark.spec("3.7", "10.6")
+@on("claude", "codex")
+def test_what_a_conversation_used_before_is_not_counted_again(theatre: Theatre) -> None:
+    """Claude Code counts the money of the whole conversation, Codex its tokens."""
+    first = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
+
+    second = theatre.attempt(
+        *theatre.program.ran("printf again >> hello.txt"),
+        prompt="The check wants 'again'.",
+        session=first.session,
+    )
+
+    assert second.clean, second
+    assert (theatre.worktree / "hello.txt").read_text() == "hello\nagain"
+    assert second.tokens == first.tokens == 240
+    assert second.cost == (pytest.approx(first.cost) if first.cost else None)
+
+
+@pytest.mark.spec("3.7")
+@on(*RESUMING)
+def test_a_conversation_that_is_gone_is_told_as_such(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Fault(500), session="00000000-0000-4000-8000-000000000000")
+
+    assert (exit_.limit, exit_.session) == ("session", "")
+    assert theatre.model.requests == ()
+
+
+# ------------------------------------------------------------------ faults of the service
+
+
+@pytest.mark.spec("4.2", "3.10")
+@on("aider", "gemini-acp")
+def test_a_refused_key_is_told(theatre: Theatre) -> None:
+    """Aider exits with 0 all the same; over ACP there is no exit code at all."""
+    exit_ = theatre.attempt(Fault(401))
+
+    assert exit_.limit == "auth", exit_
+
+
+@pytest.mark.spec("4.2")
+@on("claude", "codex", "pi")
+def test_an_answer_that_is_no_json_is_told(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Malformed())
+
+    assert exit_.limit == "overloaded", exit_
+
+
+@pytest.mark.spec("3.10", "4.2")
+@on("claude", "codex", "pi")
+def test_a_stream_that_breaks_once_is_mended_by_the_agent_itself(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(Cut(), *theatre.program.wrote("hello.txt", "hello\n"))
+
+    assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
+    assert (theatre.worktree / "hello.txt").exists()
+
+
+@pytest.mark.spec("3.9", "12.8")
+@on("opencode-acp")
+def test_a_denial_that_ends_the_turn_is_told_to_a_person(theatre: Theatre) -> None:
+    exit_ = theatre.attempt(shell("touch made.txt"), say("Done."))
+
+    assert exit_.limit == "denied", exit_
+    assert "not allowed to use execute (execute is not allowed): touch made.txt" in exit_.error
+    assert not (theatre.worktree / "made.txt").exists()

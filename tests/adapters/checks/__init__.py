@@ -1,0 +1,1 @@
+"""Checks on real processes and files."""

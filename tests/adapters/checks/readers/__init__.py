@@ -1,0 +1,1 @@
+"""Readers of recorded and real tool output."""

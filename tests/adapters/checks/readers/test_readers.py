@@ -1,0 +1,913 @@
+"""Readers on the recorded output of real tools, and on whatever else may come."""
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from yaoki.adapters.checks.readers import (
+    READERS,
+    Reading,
+    Seen,
+    extract,
+    extractor_defect,
+    extractor_names,
+    read,
+    read_file,
+    reader_defect,
+)
+from yaoki.adapters.checks.readers.choice import ORDER, recognised
+from yaoki.adapters.checks.readers.command_output import Output, opened
+from yaoki.adapters.checks.readers.entries import Parsed, Reader, looked
+from yaoki.core.redact import MARK, mask
+from yaoki.errors import Fault
+
+RECORDED = Path(__file__).parent / "recorded"
+# Files the recordings speak of; a place counts only when its file is there.
+TREE = (
+    "calc/calc_test.go",
+    "boom/boom_test.go",
+    "src/lib.rs",
+    "a_test.ts",
+    "sum.test.js",
+    "sum.test.mjs",
+    "syntax.test.mjs",
+    "tests/basic.rs",
+    "tests/CartTest.php",
+)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One recorded run: its command and what it left."""
+
+    argv: tuple[str, ...]
+    seen: Seen
+    with_report: Seen
+
+
+def recording(name: str, top: Path) -> Recording:
+    for path in TREE:
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).touch()
+    text = (RECORDED / f"{name}.txt").read_text(encoding="utf-8").replace("{tree}", str(top))
+    head, *rest = re.split(r"^===== (\w+)\n", text, flags=re.MULTILINE)
+    parts = dict(zip(rest[::2], rest[1::2], strict=True))
+    told = dict(line.split(": ", 1) for line in head.splitlines())
+    report = top / "report.xml"
+    report.write_text(parts.get("report", "").strip(), encoding="utf-8")
+    plain = Seen(int(told["exit"]), parts["stdout"], parts["stderr"], None, top)
+    full = Seen(int(told["exit"]), parts["stdout"], parts["stderr"], report, top)
+    return Recording(tuple(told["command"].split()), plain, full)
+
+
+def told(reading: Reading) -> list[tuple[str, str, str]]:
+    return [(item.name, item.message, item.where) for item in reading.items]
+
+
+# ------------------------------------------------------------------ tests
+
+JEST_ADDS = "expect(received).toBe(expected) // Object.is equality Expected: 3 Received: 2"
+RUST_ADDS = "assertion `left == right` failed: sum of 2 and 3 left: -1 right: 5"
+RUST_PANICS = "note: test did not panic as expected at src/lib.rs:12:8"
+NODE_ADDS = "Expected values to be strictly equal: 2 !== 3"
+GO = [
+    (
+        "example.com/shop/boom::TestBoom",
+        "panic: assignment to entry in nil map [recovered, repanicked]",
+        "boom/boom_test.go:7",
+    ),
+    (
+        "example.com/shop/broken",
+        "does not build: undefined: undefinedThing",
+        "broken/b_test.go:5:28",
+    ),
+    ("example.com/shop/calc::TestAdd", "Add(2, 3) = -1, want 5", "calc/calc_test.go:7"),
+    ("example.com/shop/calc::TestTable/one_two", "wrong sum in two lines", "calc/calc_test.go:15"),
+]
+
+TESTS_BY_TEXT: dict[str, list[tuple[str, str, str]]] = {
+    "go-text": GO,
+    "go-json": GO,
+    "go-verbose": GO[2:],
+    "cargo-test": [
+        ("tests::adds", RUST_ADDS, "src/lib.rs:7"),
+        (
+            "tests::panics",
+            "note: test did not panic as expected at src/lib.rs:12:8",
+            "src/lib.rs:12",
+        ),
+        ("tests::returns", 'Error: "no luck"', ""),
+    ],
+    "jest": [
+        ("sum.test.js › sum › adds", JEST_ADDS, "sum.test.js:2"),
+        ("sum.test.js › sum › throws", "TypeError: broken", "sum.test.js:5"),
+        (
+            "syntax.test.js",
+            "SyntaxError: syntax.test.js: Unexpected token (1:10)",
+            "syntax.test.js",
+        ),
+    ],
+    "vitest": [
+        ("syntax.test.mjs", "RollupError: Parse failure: Expression expected", "syntax.test.mjs"),
+        (
+            "sum.test.mjs > sum > adds",
+            "AssertionError: expected 2 to be 3 // Object.is equality",
+            "sum.test.mjs:3",
+        ),
+        ("sum.test.mjs > sum > throws", "TypeError: broken", "sum.test.mjs:5"),
+    ],
+    "node-tap": [
+        ("adds", NODE_ADDS, "sum.test.js:2"),
+        ("group > inner", "broken", "sum.test.js:4"),
+    ],
+    "node-spec": [
+        ("adds", f"AssertionError [ERR_ASSERTION]: {NODE_ADDS}", "sum.test.js:2"),
+        ("inner", "TypeError [Error]: broken", "sum.test.js:4"),
+    ],
+    "deno-test": [
+        ("adds", "Error: sum is wrong", "a_test.ts:1"),
+        ("group > inner", "TypeError: inner broke", "a_test.ts:3"),
+    ],
+    "deno-tap": [
+        ("adds", "Error: sum is wrong", "a_test.ts:1"),
+        ("group > inner", "TypeError: inner broke", "a_test.ts:3"),
+    ],
+}
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("name", TESTS_BY_TEXT)
+def test_failing_tests_are_named_from_the_text(name: str, tmp_path: Path) -> None:
+    run = recording(name, tmp_path)
+
+    reading = read(run.seen, run.argv)
+
+    assert (reading.understood, reading.pattern) == (True, "test-failed")
+    assert told(reading) == TESTS_BY_TEXT[name]
+    assert reading == read(run.seen), "the order finds the same as the command's name"
+    first = reading.params["failedTests"][0]
+    assert set(first) == {"name", "error", "file", "line"}
+    assert reading.params["failureCount"] == len(TESTS_BY_TEXT[name])
+    assert reading.params["errorOutput"]
+
+
+TESTS_BY_REPORT: dict[str, tuple[int, int, list[tuple[str, str, str]]]] = {
+    "jest": (
+        4,
+        1,
+        [
+            ("sum adds", f"Error: {JEST_ADDS}", "sum.test.js:2"),
+            ("sum throws", "TypeError: broken", "sum.test.js:5"),
+        ],
+    ),
+    "vitest": (
+        4,
+        0,
+        [
+            (
+                "sum.test.mjs::sum > adds",
+                "expected 2 to be 3 // Object.is equality",
+                "sum.test.mjs:3",
+            ),
+            ("sum.test.mjs::sum > throws", "broken", "sum.test.mjs:5"),
+            (
+                "syntax.test.mjs",
+                "Parse failure: Expression expected At file: syntax.test.mjs:1:11",
+                "syntax.test.mjs:1",
+            ),
+        ],
+    ),
+    "node-junit": (
+        4,
+        1,
+        [
+            ("adds", "Expected values to be strictly equal:2 !== 3", "sum.test.js:2"),
+            ("inner", "broken", "sum.test.js:4"),
+        ],
+    ),
+    "deno-test": (
+        4,
+        0,
+        [
+            ("./a_test.ts::adds", "Uncaught Error: sum is wrong", "a_test.ts:1"),
+            ("./a_test.ts::group", "1 test step failed", "a_test.ts:3"),
+            ("./a_test.ts::group > inner", "Uncaught TypeError: inner broke", "a_test.ts:3"),
+        ],
+    ),
+    "surefire": (
+        5,
+        1,
+        [
+            ("x.CalcTest::breaks", "broken", ""),
+            ("x.CalcTest::adds", "sum ==> expected: <5> but was: <4>", ""),
+        ],
+    ),
+    "nextest": (
+        3,
+        0,
+        [
+            (
+                "shop::basic::adds",
+                "thread 'adds' panicked at tests/basic.rs:19:5: "
+                "assertion `left == right` failed: sum left: 4",
+                "tests/basic.rs:19",
+            )
+        ],
+    ),
+    "gotestsum": (
+        3,
+        1,
+        [("example.com/shop/calc::TestAdd", "calc_test.go:7: Add(2, 3) = -1, want 5", "")],
+    ),
+    "phpunit": (
+        4,
+        1,
+        [
+            (
+                "Shop.CartTest::testTotal",
+                "Failed asserting that 4 matches expected 5. tests/CartTest.php:14",
+                "tests/CartTest.php:12",
+            ),
+            (
+                "Shop.CartTest::testBroken",
+                "RuntimeException: broken tests/CartTest.php:19",
+                "tests/CartTest.php:18",
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("name", TESTS_BY_REPORT)
+def test_every_dialect_of_junit_names_what_failed_and_nothing_flaky(
+    name: str, tmp_path: Path
+) -> None:
+    cases, skipped, items = TESTS_BY_REPORT[name]
+    run = recording(name, tmp_path)
+
+    reading = read(run.with_report, run.argv)
+
+    assert told(reading) == items
+    assert (reading.cases, reading.skipped, reading.pattern) == (cases, skipped, "test-failed")
+    assert reading == read_file(run.with_report)
+
+
+# ------------------------------------------------------------------ types, lint, format
+
+OS_UNUSED = "'os' imported but unused"
+DIAGNOSTICS: dict[str, tuple[str, list[tuple[str, int | None, int | None, str, str]]]] = {
+    "tsc": (
+        "typeErrors",
+        [
+            ("a.ts", 1, 7, "TS2322", "Type 'string' is not assignable to type 'number'."),
+            (
+                "a.ts",
+                3,
+                3,
+                "TS2345",
+                "Argument of type 'number' is not assignable to parameter of type 'string'.",
+            ),
+        ],
+    ),
+    "pyright": (
+        "typeErrors",
+        [
+            (
+                "a.py",
+                5,
+                12,
+                "reportReturnType",
+                'Type "int" is not assignable to return type "str" '
+                '"int" is not assignable to "str"',
+            ),
+            (
+                "a.py",
+                8,
+                3,
+                "reportArgumentType",
+                'Argument of type "Literal[\'x\']" cannot be assigned to parameter "a" of type '
+                '"int" in function "f" "Literal[\'x\']" is not assignable to "int"',
+            ),
+        ],
+    ),
+    "deno-check": (
+        "typeErrors",
+        [("c.ts", 1, None, "TS2322", "Type 'string' is not assignable to type 'number'.")],
+    ),
+    "go-build": (
+        "typeErrors",
+        [("broken/b_test.go", 5, 28, "", "undefined: undefinedThing")],
+    ),
+    "cargo-compile": ("typeErrors", [("src/lib.rs", 19, 23, "E0308", "mismatched types")]),
+    "cargo-short": (
+        "typeErrors",
+        [("src/lib.rs", 19, 23, "E0308", "mismatched types: expected `i32`, found `&str`")],
+    ),
+    "eslint-stylish": (
+        "lintErrors",
+        [
+            (
+                "lint.js",
+                2,
+                5,
+                "no-cond-assign",
+                "Expected a conditional expression and instead saw an assignment",
+            ),
+            ("lint.js", 2, 5, "no-unused-vars", "'unused' is assigned a value but never used"),
+            ("lint.js", 2, 19, "no-undef", "'foo' is not defined"),
+            ("syn.js", 1, 1, "", "Parsing error: The keyword 'let' is reserved"),
+        ],
+    ),
+    "deno-lint": (
+        "lintErrors",
+        [
+            (
+                "a_test.ts",
+                1,
+                31,
+                "no-constant-condition",
+                "Use of a constant expressions as conditions is not allowed.",
+            ),
+            ("b.ts", 1, 8, "no-unused-vars", "`x` is never used"),
+            ("c.ts", 2, 5, "no-unused-vars", "`unused` is never used"),
+            ("c.ts", 2, 5, "prefer-const", "`unused` is never reassigned"),
+        ],
+    ),
+    "flake8": ("lintErrors", [("a.py", 1, 1, "F401", OS_UNUSED)]),
+}
+# The same run in the tool's other format: nothing may be lost or gained by it.
+ALIKE = {
+    "tsc-pretty": "tsc",
+    "pyright-json": "pyright",
+    "deno-lint-json": "deno-lint",
+    "eslint-json": "eslint-stylish",
+}
+
+
+def diagnostics(reading: Reading, param: str) -> list[tuple[Any, ...]]:
+    keys = ("file", "line", "column", "code", "message")
+    return [tuple(row[key] for key in keys) for row in reading.params[param]]
+
+
+@pytest.mark.spec("6.2", "4.5")
+@pytest.mark.parametrize("name", [*DIAGNOSTICS, *ALIKE])
+def test_type_and_lint_errors_are_read_with_their_places(name: str, tmp_path: Path) -> None:
+    param, rows = DIAGNOSTICS[ALIKE.get(name, name)]
+    run = recording(name, tmp_path)
+
+    reading = read(run.seen, run.argv)
+
+    ends = [(*row[:4], row[4].rstrip(".")) for row in diagnostics(reading, param)]
+    assert ends == [(*row[:4], row[4].rstrip(".")) for row in rows]
+    assert reading.pattern == {"typeErrors": "type-error", "lintErrors": "lint-error"}[param]
+    assert reading == read(run.seen)
+
+
+@pytest.mark.spec("6.2")
+def test_lints_of_clippy_are_no_type_errors(tmp_path: Path) -> None:
+    run = recording("cargo-clippy", tmp_path)
+
+    reading = read(run.seen, run.argv)
+
+    assert reading.pattern == "lint-error"
+    assert reading.message == "5 lint errors: src/lib.rs:1:52: unneeded `return` statement"
+    names = [item.name for item in reading.items]
+    assert names[:2] == [
+        "src/lib.rs: unneeded `return` statement",
+        "src/lib.rs: unneeded `return` statement (2)",
+    ], "a second fault of the same name is told apart, so that a new one is not taken for an old"
+
+
+FORMATS: dict[str, tuple[list[str], str]] = {
+    "black": (["b.py", "sub/s.py"], ""),
+    "black-diff": (["b.py"], "+x = {"),
+    "prettier": (["ugly.js", "syn.js"], ""),
+    "prettier-list": (["ugly.js"], ""),
+    "gofmt-list": (["calc/bad.go", "calc/calc_test.go"], ""),
+    "gofmt-diff": (["calc/bad.go"], "+func F() {}"),
+    "cargo-fmt": (["src/lib.rs"], "+pub fn add(a: i32, b: i32) -> i32 {"),
+    "cargo-fmt-list": (["src/lib.rs"], ""),
+    "deno-fmt": (["b.ts", "a_test.ts", "c.ts"], "+const x = 1;"),
+}
+
+
+@pytest.mark.spec("6.2", "4.5")
+@pytest.mark.parametrize("name", FORMATS)
+def test_files_that_are_not_formatted_are_listed(name: str, tmp_path: Path) -> None:
+    files, diff = FORMATS[name]
+    run = recording(name, tmp_path)
+
+    reading = read(run.seen, run.argv)
+
+    assert (reading.pattern, reading.params["unformattedFiles"]) == ("format-error", files)
+    assert diff in reading.params["diff"]
+    assert bool(diff) == bool(reading.params["diff"])
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize("name", ["gofmt-list", "prettier-list", "cargo-fmt-list"])
+def test_a_bare_list_of_paths_is_read_only_for_a_known_command(name: str, tmp_path: Path) -> None:
+    assert not read(recording(name, tmp_path).seen).failures
+
+
+# ------------------------------------------------------------------ git
+
+STATUS = 'M  staged.py\n M "caf\\303\\251 bar.py"\nMM both.py\nR  old.py -> new.py\n?? notes.txt\n'
+STATUS_2 = (
+    "1 M. N... 100644 100644 100644 aaaa bbbb staged.py\n"
+    "1 .M N... 100644 100644 100644 aaaa bbbb café bar.py\n"
+    "1 MM N... 100644 100644 100644 aaaa bbbb both.py\n"
+    "2 R. N... 100644 100644 100644 aaaa bbbb R100 new.py\told.py\n"
+    "? notes.txt\n"
+)
+STATUS_Z = "M  staged.py\0 M café bar.py\0MM both.py\0R  new.py\0old.py\0?? notes.txt\0"
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("status", [STATUS, STATUS_2, STATUS_Z], ids=["v1", "v2", "nulls"])
+def test_what_git_status_lists_is_changed_staged_or_unknown(status: str) -> None:
+    reading = read(Seen(0, status), ("git", "status", "--porcelain"), pattern="git-dirty")
+
+    assert reading.pattern == "git-dirty"
+    assert reading.params["changedFiles"] == ["staged.py", "café bar.py", "both.py", "new.py"]
+    assert reading.params["untrackedFiles"] == ["notes.txt"]
+    assert reading.params["stagedFiles"] == ["staged.py", "both.py", "new.py"]
+    assert reading.message.startswith("5 files are not committed: staged.py, café bar.py")
+
+
+# ------------------------------------------------------------------ choice
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("pytest -q", "pytest"),
+        ("/venv/bin/python -m pytest", "pytest"),
+        ("uv run --frozen pytest", "pytest"),
+        ("npx jest", "jest"),
+        ("node_modules/.bin/vitest run", "vitest"),
+        ("node --test", "node"),
+        ("go test ./...", "go"),
+        ("cargo test", "cargo"),
+        ("cargo fmt --check", "rustfmt"),
+        ("cargo clippy", "clippy"),
+        ("ruff check .", "ruff"),
+        ("ruff format --check .", "ruff-format"),
+        ("python -m ruff format .", "ruff-format"),
+        ("prettier.cmd --check .", "prettier"),
+        ("deno fmt --check", "deno-fmt"),
+        ("git status --porcelain", "git-status"),
+        ("cd web && npx eslint .", "eslint"),
+        ("make check", ""),
+        ("", ""),
+    ],
+)
+def test_a_command_tells_its_reader(command: str, name: str) -> None:
+    assert recognised(command.split()) == name
+    assert not name or name in READERS
+
+
+@pytest.mark.spec("0.6")
+def test_a_reader_nobody_has_is_refused_by_name() -> None:
+    assert reader_defect("oracle") == "there is no reader 'oracle'"
+    assert not any(map(reader_defect, ("", *READERS)))
+
+
+@pytest.mark.spec("6.2")
+def test_a_named_reader_reads_alone(tmp_path: Path) -> None:
+    run = recording("jest", tmp_path)
+
+    assert read(run.seen, reader="jest").failures == 3
+    assert not read(run.seen, reader="mypy").understood
+
+
+@pytest.mark.spec("6.2")
+def test_a_command_that_runs_many_tools_is_read_by_whoever_understands(tmp_path: Path) -> None:
+    """pytest was green, the type checker after it was not."""
+    seen = Seen(1, "3 passed in 0.1s\na.py:5: error: bad  [arg-type]\n", "", None, tmp_path)
+
+    assert read(seen, ["pytest", "-q", "&&", "mypy", "src"]).params["typeErrors"] == [
+        {"file": "a.py", "line": 5, "column": None, "code": "arg-type", "message": "bad"}
+    ]
+
+
+# ------------------------------------------------------------------ never a false word
+
+GREEN = '<testsuite tests="1" failures="0"><testcase name="a"/></testsuite>'
+
+
+def junit(top: Path, xml: str, code: int = 1, **rest: Any) -> Seen:
+    file = top / "r.xml"
+    file.write_text(xml, encoding="utf-8")
+    return Seen(code, report=file, worktree=top, **rest)
+
+
+@pytest.mark.spec("0.1", "6.2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "all is well",
+        "FAILED\nERROR in the sky\nFAIL: everything\nnot okay at all",
+        "[]",
+        '{"runs": [], "version": "2.1.0"}',
+        '{"generalDiagnostics": []}',
+        "Success: no issues found in 3 source files",
+        "TAP version 13\nok 1 - a\n1..1\n",
+        "ok  \texample.com/shop\t0.1s",
+        "test result: ok. 1 passed; 0 failed",
+    ],
+)
+def test_a_failed_command_is_never_read_as_without_failure(text: str, tmp_path: Path) -> None:
+    for seen in (Seen(1, text), junit(tmp_path, GREEN, 1, stdout=text)):
+        reading = read(seen, pattern="test-failed")
+
+        assert (reading.understood, reading.failures, reading.items) == (False, 0, ())
+        assert reading.params["failedTests"] == []
+        assert reading.params["stdout"] == text
+        assert reading.params["exitCode"] == 1
+
+
+@pytest.mark.spec("0.1", "6.2")
+def test_a_report_with_failures_counts_whatever_the_exit_code(tmp_path: Path) -> None:
+    seen = junit(tmp_path, '<a><testcase name="t"><failure message="no"/></testcase></a>', 0)
+
+    assert read(seen).message == "1 test failed: t: no"
+
+
+@pytest.mark.spec("0.1", "6.2")
+@pytest.mark.parametrize(
+    ("xml", "names"),
+    [
+        ('<testsuite name="s"><error message="did not load"/></testsuite>', ["s"]),
+        ('<testsuite name="s" errors="2"><testcase name="a"/></testsuite>', ["s"]),
+        ('<testsuites failures="1"><testsuite/></testsuites>', ["testsuites"]),
+        ("<testsuite><testcase><failure/></testcase></testsuite>", ["a test without a name"]),
+        ('<x xmlns="u"><testcase name="n"><error/></testcase></x>', ["n"]),
+        ('<a><testcase name="r"><rerunFailure/></testcase></a>', ["r"]),
+        ('<a><testcase name="f"><flakyFailure/></testcase></a>', []),
+        ('<a><testcase name="s"><skipped/></testcase></a>', []),
+        ('<a><testcase name="o"><system-out>FAILED</system-out></testcase></a>', []),
+    ],
+)
+def test_what_a_report_counts_must_be_accounted_for(
+    xml: str, names: list[str], tmp_path: Path
+) -> None:
+    reading = read_file(junit(tmp_path, xml))
+
+    assert reading is not None
+    assert [item.name for item in reading.items] == names
+
+
+@pytest.mark.spec("6.2")
+def test_warnings_count_only_when_they_are_all_there_is() -> None:
+    def result(level: str) -> dict[str, Any]:
+        return {"level": level, "message": {"text": level}, "ruleId": "r"}
+
+    def sarif(code: int, *levels: str) -> int:
+        document = {"version": "2.1.0", "runs": [{"results": [result(level) for level in levels]}]}
+        return read(Seen(code, json.dumps(document))).failures
+
+    assert sarif(1, "warning", "note") == 2
+    assert sarif(1, "warning", "error") == 1
+    assert sarif(0, "warning") == 0
+    assert sarif(0, "warning", "error") == 1
+
+
+@pytest.mark.spec("6.2")
+def test_what_sarif_suppresses_or_passes_is_no_failure() -> None:
+    results = [
+        {"level": "error", "message": {"text": "a"}, "suppressions": [{"kind": "inSource"}]},
+        {"level": "error", "message": {"text": "b"}, "kind": "pass"},
+    ]
+    document = {"version": "2.1.0", "runs": [{"results": results}]}
+
+    assert read(Seen(1, json.dumps(document))).failures == 0
+
+
+@pytest.mark.spec("6.2", "6.9")
+def test_the_params_of_the_plans_own_pattern_are_there(tmp_path: Path) -> None:
+    """A plan calls mypy's faults lint; the words about lint must find their list."""
+    seen = Seen(1, "a.py:5: error: bad  [arg-type]\n", worktree=tmp_path)
+
+    reading = read(seen, ("mypy",), pattern="lint-error")
+
+    assert reading.params["lintErrors"] == reading.params["typeErrors"]
+    assert reading.params["lintErrors"][0]["code"] == "arg-type"
+
+
+@pytest.mark.spec("6.2")
+def test_paths_are_told_from_the_top_of_the_worktree(tmp_path: Path) -> None:
+    lines = (
+        "a.py:1: error: x\n"
+        f"{tmp_path}/web/b.py:2: error: in {tmp_path}/c.py\n"
+        "../d.py:3: error: x\n"
+        "/usr/lib/e.py:4: error: x\n"
+    )
+
+    reading = read(Seen(1, lines, worktree=tmp_path, cwd="web"), ("mypy",))
+
+    files = [row["file"] for row in reading.params["typeErrors"]]
+    assert files == ["web/a.py", "web/b.py", "d.py", "/usr/lib/e.py"]
+    assert reading.params["typeErrors"][1]["message"] == "in c.py"
+
+
+@pytest.mark.spec("14.2")
+def test_secrets_are_masked_before_anything_is_cut(tmp_path: Path) -> None:
+    secret = "planted-secret-value-that-is-long"
+    pad = "x" * (300 - len("a.py: ") - 10)
+    seen = Seen(
+        1,
+        f"a.py:1: error: {pad} {secret}\n" + "y" * 1010 + f" {secret} " + "z" * 40_000 + secret,
+        secret,
+        worktree=tmp_path,
+        clean=lambda text: mask(text, (secret,)),
+    )
+
+    reading = read(seen, ("mypy",))
+
+    assert reading.failures == 1
+    assert "planted" not in repr(reading)
+    assert MARK in repr(reading)
+
+
+# ------------------------------------------------------------------ hostile input
+
+
+@pytest.mark.spec("14.4")
+def test_a_hostile_report_is_no_report(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.xml"
+    entities = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
+    bomb.write_text(
+        f'<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">{entities}]>'
+        '<testsuite><testcase name="&a9;"/></testsuite>'
+    )
+    small = tmp_path / "small.xml"
+    small.write_text('<!DOCTYPE x SYSTEM "file:///etc/passwd"><a><testcase/></a>')
+    deep = tmp_path / "deep.xml"
+    deep.write_text("<testsuite>" * 5000 + "</testsuite>" * 5000)
+    nested = tmp_path / "deep.json"
+    nested.write_text("[" * 100_000)
+    large = tmp_path / "large.xml"
+    with large.open("wb") as stream:
+        stream.truncate((32 << 20) + 1)
+    link = tmp_path / "link.xml"
+    link.symlink_to("/dev/zero")
+    pipe = tmp_path / "pipe.xml"
+    os.mkfifo(pipe)
+
+    for file in (bomb, small, deep, nested, large, link, pipe, tmp_path):
+        reading = read_file(Seen(0, report=file, worktree=tmp_path))
+        assert reading is not None, file
+        assert (reading.understood, reading.cases) == (False, 0), file
+        assert reading.defect, file
+    assert read_file(Seen(0, report=tmp_path / "none", worktree=tmp_path)) is None
+
+
+@pytest.mark.spec("6.2", "14.4")
+def test_many_failures_are_listed_up_to_a_bound_and_counted(tmp_path: Path) -> None:
+    cases = "".join(f'<testcase name="t{n}"><failure/></testcase>' for n in range(3000))
+
+    reading = read_file(junit(tmp_path, f"<a>{cases}</a>"))
+
+    assert reading is not None
+    assert (reading.cases, reading.failures, len(reading.items)) == (3000, 3000, 21)
+    assert reading.items[-1].name == "and 2980 more"
+    assert len(reading.params["failedTests"]) == 30
+    assert reading.params["failureCount"] == 3000
+
+
+def size(reading: Reading) -> int:
+    return len(json.dumps([dict(reading.params), reading.message, told(reading)]))
+
+
+# Pieces the readers look for, so that chance gets somewhere.
+PIECES = st.sampled_from(
+    [
+        "FAILED a.py::t[ - ", "ERROR b.py", "____ t ____", "E   x", "a.py:1: X", "=" * 70, "-" * 70,
+        "FAIL: t (m.t)", "Traceback (most", 'File "a.py", line 1', "FAIL a.js", "  ● x › y",
+        " FAIL  a.ts > b", "⎯⎯", " ❯ a.ts:1:2", "✖ x (1ms)", "test at a.js:1:1", " ERRORS ",
+        "x => ./a.ts:1:2", "error: y", "not ok 1 - a", "    not ok 2", "# Subtest: x", "---", "...",
+        "error: |-", "location: 'a:1:2'", "--- FAIL: TestX (0.00s)", "FAIL\tp\t0.1s", "=== RUN   T",
+        "---- a stdout ----", "thread 'a' panicked at s.rs:1:2:", "test a ... FAILED", "failures:",
+        "a.ts(1,2): error TS1: m", "TS2 [ERROR]: m", "a.py:1:2: F401 m", "F401 [*] m", " --> a:1:2",
+        "error[E0308]: m", "  1:2  error  m  r", "/a.js", "would reformat a.py", "[warn] a.js",
+        "[error] a.js: SyntaxError: m", "Diff in /a.rs:1:", "from /a.ts:",
+        "error: Found 1 not formatted", "unformatted: x", "+++ a", "?? x", "R  a -> b",
+        '{"Action":"fail","Package":"p","Test":"T"}',
+        '{"file":"a","line":1,"severity":"error"}', '[{"filePath":"a","messages":[{}]}]',
+        '{"version":"2.1.0","runs":[{"results":[{}]}]}', '{"generalDiagnostics":[{}]}',
+        "\ud800", "\0",
+    ]
+)  # fmt: skip
+TEXTS = st.lists(
+    st.one_of(PIECES, st.text(max_size=30), st.sampled_from(["\n", "\n", "\n", " ", ": "])),
+    max_size=60,
+).map("".join)
+CALM = settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.mark.spec("14.4", "0.1")
+@CALM
+@given(out=TEXTS, err=TEXTS, code=st.sampled_from([0, 1, None]))
+def test_no_text_breaks_a_reader_or_gets_past_its_bounds(
+    out: str, err: str, code: int | None
+) -> None:
+    seen = Seen(code, out, err)
+
+    for reading in (read(seen), *(read(seen, reader=name) for name in READERS)):
+        assert size(reading) < 200_000
+        assert reading.understood or not reading.items
+        assert code == 0 or reading.understood == bool(reading.failures)
+        json.dumps(dict(reading.params), ensure_ascii=False).encode("utf-8")
+    extract({name: name for name in extractor_names()}, seen)
+
+
+@pytest.mark.spec("14.4")
+@CALM
+@given(raw=st.binary(max_size=400), head=st.sampled_from([b"", b"<testsuite>", b"{", b"[{"]))
+def test_no_bytes_in_a_report_break_its_reader(raw: bytes, head: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "report"
+    file.write_bytes(head + raw)
+
+    read(Seen(1, report=file, worktree=tmp_path))
+
+
+LONG = 60_000
+WORST = [
+    "_" * LONG,
+    "___ " * LONG,
+    "=" * LONG,
+    " " * LONG + "x",
+    "not ok" + " " * LONG + "#",
+    "FAILED " + "[ - " * LONG,
+    "thread '" + "', " * LONG,
+    "a" * LONG + ".py:1:",
+    "a.py:" * LONG,
+    "1:" * LONG,
+    "error: " * LONG,
+    " => ./" * LONG,
+    "at " * LONG + "(",
+    "[warn] " + " ." * LONG,
+    "a\\" * LONG,
+    '"' + "\\" * LONG + '"',
+    "[" * LONG,
+    '{"a":' * LONG,
+    "\x1b]" * LONG,
+    "\n".join(["---- " + "a " * 990] * 600),
+    "\n".join(["thread 'x' panicked at '" + "', " * 600] * 600),
+    "\n".join(["      at " + "a" * 1900] * 600),
+    "FAIL a.js\n  ● x\n" + "\n".join(["    at " + "(a/" * 600] * 600),
+    "\n".join(["  1:1  error  " + " " * 1900 + "x"] * 600),
+    "\n".join(["1 .M " + "a " * 900] * 600),
+    "\n".join(["x"] * 300_000),
+    "\n" * 3_000_000,
+]
+
+
+@pytest.mark.spec("14.4", "6.3")
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("text", WORST, ids=lambda text: repr(text[:12]))
+def test_no_text_makes_a_reader_search_for_long(text: str, tmp_path: Path) -> None:
+    """Every expression is bounded and anchored to a line; the timeout of this test is the proof."""
+    output = opened(Seen(1, text, text[:LONG], worktree=tmp_path))
+
+    every: set[Reader] = {reader for group in READERS.values() for reader in group} | set(ORDER)
+    for reader in every:
+        reader(output)
+
+
+# ------------------------------------------------------------------ extractors
+
+
+@pytest.mark.spec("6.2")
+def test_the_extractors_of_a_steps_registry_have_their_names(tmp_path: Path) -> None:
+    """The registry maps a param to the name of an extractor."""
+    tests = recording("go-text", tmp_path).seen
+    dirty = Seen(0, STATUS)
+
+    assert extract({"failed": "parseTestOutput", "code": "exitCode"}, tests) == {
+        "failed": read(tests).params["failedTests"],
+        "code": 1,
+    }
+    assert extract({"a": "parseChangedFiles", "b": "parseUntrackedFiles"}, dirty) == {
+        "a": ["staged.py", "café bar.py", "both.py", "new.py"],
+        "b": ["notes.txt"],
+    }
+    assert extract({"s": "parseStagedFiles"}, dirty)["s"] == ["staged.py", "both.py", "new.py"]
+    assert extract({"out": "stdout", "err": "stderr"}, Seen(1, "o", "e")) == {
+        "out": "o",
+        "err": "e",
+    }
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    ("name", "recorded", "first"),
+    [
+        ("parseTypeErrors", "tsc", "a.ts"),
+        ("parseTypeErrors", "cargo-compile", "src/lib.rs"),
+        ("parseLintErrors", "eslint-json", "lint.js"),
+        ("parseLintErrors", "flake8", "a.py"),
+        ("parseFormatOutput", "black", "b.py"),
+        ("parseFormatOutput", "gofmt-list", "calc/bad.go"),
+    ],
+)
+def test_extractors_read_what_the_readers_read(
+    name: str, recorded: str, first: str, tmp_path: Path
+) -> None:
+    [value] = extract({"x": name}, recording(recorded, tmp_path).seen).values()
+
+    assert (value[0] if isinstance(value[0], str) else value[0]["file"]) == first
+
+
+@pytest.mark.spec("6.2")
+def test_missing_paths_come_from_the_check_or_from_the_output() -> None:
+    said = Seen(2, "", "ls: cannot access 'docs/a.md': No such file or directory\n")
+
+    assert extract({"x": "missingPaths"}, said) == {"x": ["docs/a.md"]}
+    assert extract({"x": "missingPaths"}, Seen(1, missing=("b.md",))) == {"x": ["b.md"]}
+
+
+OWN = """
+def seats(seen): return {"seats": [seen.exit_code] * 1000, "words": "w" * 100_000}
+def breaks(seen): raise KeyError("seat")
+"""
+
+
+@pytest.mark.spec("6.2", "14.4")
+def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "seating_plan.py").write_text(OWN)
+    info = tmp_path / "seating_plan-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: seating-plan\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[yaoki.extractors]\nseats = seating_plan:seats\nbreaks = seating_plan:breaks\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        value = extract({"x": "seats"}, Seen(7))["x"]
+        with pytest.raises(Fault, match="extractor 'breaks' failed: KeyError"):
+            extract({"x": "breaks"}, Seen(7))
+        assert extractor_defect("seats") == ""
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("seating_plan", None)
+
+    assert value["seats"] == [7] * 30
+    assert len(value["words"]) < 5000
+    assert extractor_defect("seats") == "there is no extractor 'seats'"
+    with pytest.raises(Fault, match="there is no extractor 'seats'"):
+        extract({"x": "seats"}, Seen(7))
+
+
+@pytest.mark.spec("6.2", "6.9")
+def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
+    seen = Seen(1, "foo ... FAILED (1ms)\n", "oops\n")
+
+    told = extract({"failedTests": "parseTestOutput", "errorOutput": "stderr"}, seen)
+
+    assert told["failedTests"] == []
+    assert told["errorOutput"].splitlines() == [
+        "[no reader understood this output]",
+        "[stdout]",
+        "foo ... FAILED (1ms)",
+        "[stderr]",
+        "oops",
+    ]
+
+
+@pytest.mark.spec("14.4", "4.8")
+def test_a_reader_that_falls_has_understood_nothing_and_is_named() -> None:
+    faults: list[str] = []
+
+    def falls(_: Output) -> Parsed | None:
+        raise KeyError("gone")
+
+    assert looked(falls, opened(Seen(1, "x")), faults) is None
+    assert faults == ["reader falls failed: KeyError: 'gone'"]
+
+
+@pytest.mark.spec("0.4", "6.2")
+def test_many_titles_of_vitest_share_one_message() -> None:
+    lines = [f" FAIL  a.test.ts > t{n}" for n in range(20_000)]
+    said = "\n".join((*lines, "Error: boom", "⎯⎯⎯⎯"))
+
+    reading = read(Seen(1, said), reader="vitest")
+
+    assert reading.failures == 20_000
+    assert [item.message for item in reading.items[:2]] == ["Error: boom"] * 2

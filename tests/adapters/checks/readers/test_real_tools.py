@@ -1,0 +1,432 @@
+"""Readers at work: the real tools run as checks, and their findings say what is wrong."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yaoki.adapters.checks import Checks
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.core.model import CheckSpec, Finding, Outcome
+
+ROOT = Path(__file__).parents[4]
+TOOLS = ROOT / "tests" / "tools"
+BIN = Path(sys.executable).parent
+CHECKS = Checks(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
+# What somebody left in a folder above must not be found.
+PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
+QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+class Bench:
+    """A worktree with a few files, and a check to run on it."""
+
+    def __init__(self, top: Path) -> None:
+        self.tree, self.logs = top / "tree", top / "logs" / "check"
+        self.tree.mkdir()
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.tree / name.replace("__", ".")).write_text(text, encoding="utf-8")
+
+    def run(self, *argv: str | Path, **rest: Any) -> Finding:
+        spec = CheckSpec("check", argv=tuple(map(str, argv)), **rest)
+        return CHECKS.check(spec, self.tree, self.logs, facts={}, stop=lambda: False)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def rows(finding: Finding, param: str, *keys: str) -> list[tuple[Any, ...]]:
+    assert finding.outcome is Outcome.FAILED, finding
+    return [tuple(row[key] for key in keys) for row in finding.params[param]]
+
+
+# ------------------------------------------------------------------ from PyPI
+
+SHOP = """
+import pytest
+
+class TestCart:
+    @pytest.mark.parametrize("n", [1, "a - b"])
+    def test_total(self, n):
+        assert {"price": 1, "count": n} == {"price": 1, "count": 2, "currency": "a long word"}
+
+@pytest.fixture
+def bad(): raise RuntimeError("no fixture")
+def test_needs(bad): ...
+def test_ok(): ...
+@pytest.mark.skip
+def test_later(): ...
+"""
+
+
+@pytest.mark.spec("6.2", "6.9")
+def test_pytest_by_text(bench: Bench) -> None:
+    bench.write(test_s__py=SHOP, test_c__py="import nowhere\n")
+    files = ("test_s.py", "test_c.py", "--continue-on-collection-errors")
+
+    # Who wants no report is asked for none.
+    finding = bench.run(BIN / "pytest", *PYTEST, *files, "-p", "no:junitxml", env=QUICK)
+
+    said = "AssertionError: assert {'price': 1, 'count': 1} == {'price': 1, ...'a long word'}"
+    assert rows(finding, "failedTests", "name", "file", "line") == [
+        ("test_s.py::TestCart::test_total[1]", "test_s.py", 7),
+        ("test_s.py::TestCart::test_total[a - b]", "test_s.py", 7),
+        ("test_c.py", "test_c.py", 1),
+        ("test_s.py::test_needs", "test_s.py", 10),
+    ]
+    assert finding.params["failedTests"][0]["error"].startswith(said)
+    assert finding.params["failedTests"][2]["error"].endswith("No module named 'nowhere'")
+    assert finding.params["exitCode"] == 1
+    assert "short test summary" in finding.params["errorOutput"]
+
+
+@pytest.mark.spec("6.2")
+def test_pytest_without_its_summary(bench: Bench) -> None:
+    bench.write(test_s__py=SHOP)
+
+    options = ("-rN", "--tb=short", "-p", "no:junitxml")
+    finding = bench.run(BIN / "pytest", *PYTEST, *options, "test_s.py", env=QUICK)
+
+    assert rows(finding, "failedTests", "name", "line") == [
+        ("test_needs", 10),
+        ("TestCart.test_total[1]", 7),
+        ("TestCart.test_total[a - b]", 7),
+    ]
+
+
+@pytest.mark.spec("6.2")
+def test_pytest_by_report(bench: Bench) -> None:
+    bench.write(test_s__py=SHOP)
+
+    finding = bench.run(BIN / "pytest", *PYTEST, "--junit-xml", "{report}", "test_s.py", env=QUICK)
+
+    assert [name for (name,) in rows(finding, "failedTests", "name")] == [
+        "test_s.py::TestCart::test_total[1]",
+        "test_s.py::TestCart::test_total[a - b]",
+        "test_s.py::test_needs",
+    ]
+    assert finding.params["failedTests"][0]["line"] == 7
+
+
+@pytest.mark.spec("6.2")
+def test_pytest_names_what_failed_so_that_it_can_be_run_again(bench: Bench) -> None:
+    """The report writes dots; pytest takes paths."""
+    (bench.tree / "shop" / "tests").mkdir(parents=True)
+    bench.write(test_c__py="import nowhere\n")
+    (bench.tree / "shop" / "tests" / "test_s.py").write_text(SHOP)
+    files = ("shop/tests/test_s.py", "test_c.py", "--continue-on-collection-errors")
+
+    finding = bench.run(BIN / "pytest", *PYTEST, *files, env=QUICK)
+    names = [name for (name,) in rows(finding, "failedTests", "name")]
+    again = bench.run(BIN / "pytest", *PYTEST, *names[1:], env=QUICK)
+
+    assert names == [
+        "test_c.py",
+        "shop/tests/test_s.py::TestCart::test_total[1]",
+        "shop/tests/test_s.py::TestCart::test_total[a - b]",
+        "shop/tests/test_s.py::test_needs",
+    ]
+    assert again.params["testCount"] == 3
+
+
+@pytest.mark.spec("6.6")
+def test_a_green_report_tells_how_many_tests_it_holds(bench: Bench) -> None:
+    """Fewer than before, or more skipped, can then be noticed."""
+    bench.write(r__xml='<a><testcase name="x"/><testcase name="y"><skipped/></testcase></a>')
+
+    finding = bench.run("cp", "r.xml", "{report}")
+
+    assert (finding.outcome, finding.message) == (Outcome.PASSED, "")
+    assert finding.params == {"testCount": 2, "skippedCount": 1, "passedCount": 1}
+    assert finding.passing == ("x",)
+
+
+@pytest.mark.spec("6.2")
+def test_unittest_by_text(bench: Bench) -> None:
+    bench.write(
+        test_b__py="import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_x(self):\n        self.assertEqual(1, 2, 'sum')\n"
+    )
+
+    finding = bench.run(sys.executable, "-m", "unittest", "test_b")
+
+    assert rows(finding, "failedTests", "name", "error", "file", "line") == [
+        ("test_b.T.test_x", "AssertionError: 1 != 2 : sum", "test_b.py", 4)
+    ]
+
+
+TYPED = "def f(a: int) -> str:\n    return a\n\n\nf('x')\n"
+MYPY = ("--config-file=", "--cache-dir", os.devnull, "--no-site-packages")
+RETURNED = 'Incompatible return value type (got "int", expected "str")'
+
+
+@pytest.mark.spec("6.2", "4.5")
+@pytest.mark.parametrize(
+    ("more", "columns"),
+    [
+        ((), (None, None)),
+        (("--show-column-numbers", "--pretty"), (12, 3)),
+        (("-O", "json"), (12, 3)),
+    ],
+    ids=str,
+)
+def test_mypy(bench: Bench, more: tuple[str, ...], columns: tuple[int | None, ...]) -> None:
+    bench.write(a__py=TYPED)
+
+    finding = bench.run(BIN / "mypy", *MYPY, *more, "a.py")
+
+    assert finding.pattern == "type-error"
+    assert rows(finding, "typeErrors", "file", "line", "column", "code") == [
+        ("a.py", 2, columns[0], "return-value"),
+        ("a.py", 5, columns[1], "arg-type"),
+    ]
+    assert finding.params["typeErrors"][0]["message"] == RETURNED
+
+
+RUFF = (BIN / "ruff", "check", "--isolated", "--no-cache")
+
+
+@pytest.mark.spec("6.2", "4.5")
+@pytest.mark.parametrize("form", ["full", "concise", "json", "json-lines", "sarif"])
+def test_ruff_check(bench: Bench, form: str) -> None:
+    bench.write(a__py="import os\n", b__py="def (:\n")
+
+    finding = bench.run(*RUFF, "--output-format", form, ".")
+
+    assert finding.pattern == "lint-error"
+    found = rows(finding, "lintErrors", "file", "line", "column", "code", "message")
+    assert found[0] == ("a.py", 1, 8, "F401", "`os` imported but unused")
+    assert found[1][:4] == ("b.py", 1, 5, "invalid-syntax")
+
+
+@pytest.mark.spec("6.2")
+def test_a_sarif_report_is_a_report(bench: Bench) -> None:
+    bench.write(a__py="import os\n", b__py="x = 1\n")
+    form = ("--output-format", "sarif", "--exit-zero", "--output-file", "{report}")
+
+    red, green = bench.run(*RUFF, *form, "a.py"), bench.run(*RUFF, *form, "b.py")
+
+    assert red.message == "1 lint error: a.py:1:8: `os` imported but unused"
+    assert green.outcome is Outcome.PASSED
+
+
+@pytest.mark.spec("6.2", "4.5")
+@pytest.mark.parametrize("form", ["--check", "--diff"])
+def test_ruff_format(bench: Bench, form: str) -> None:
+    bench.write(a__py="x = {  'a':1 }\n", b__py="y = 1\n")
+
+    finding = bench.run(BIN / "ruff", "format", "--isolated", "--no-cache", form, ".")
+
+    assert finding.pattern == "format-error"
+    assert finding.params["unformattedFiles"] == ["a.py"]
+    assert '{"a": 1}' in finding.params["diff"]
+
+
+@pytest.mark.spec("6.2")
+def test_git_status_as_a_check(bench: Bench) -> None:
+    bench.write(a__txt="a")
+    subprocess.run(["git", "init", "-q", str(bench.tree)], check=True)
+
+    finding = bench.run("git", "status", "--porcelain", success="empty")
+
+    assert finding.pattern == "git-dirty"
+    assert finding.params["untrackedFiles"] == ["a.txt"]
+    assert finding.message == "its output is not empty; 1 file is not committed: a.txt"
+
+
+@pytest.mark.spec("6.2", "0.1", "0.6")
+def test_a_named_reader_judges_too_and_an_unknown_one_is_broken(bench: Bench) -> None:
+    """`gofmt -l` and its like list what is wrong and exit with nought."""
+    listing = bench.run("echo", "calc/bad.go", reader="gofmt")
+
+    assert (listing.outcome, listing.pattern) == (Outcome.FAILED, "format-error")
+    assert bench.run("true", reader="gofmt").outcome is Outcome.PASSED
+    assert bench.run("echo", "calc/bad.go").outcome is Outcome.PASSED
+    assert bench.run("true", reader="oracle").outcome is Outcome.BROKEN
+
+
+@pytest.mark.spec("6.2")
+def test_what_nobody_understands_is_kept_raw(bench: Bench) -> None:
+    finding = bench.run("sh", "-c", "echo odd; echo worse >&2; exit 3", pattern="test-failed")
+
+    assert finding.message == "exit code 3 (its output was not understood): worse"
+    assert finding.items == ()
+    assert finding.params == {
+        "failedTests": [],
+        "errorOutput": "odd\nworse",
+        "stdout": "odd\n",
+        "stderr": "worse\n",
+        "exitCode": 3,
+    }
+
+
+# ------------------------------------------------------------------ from npm
+
+
+def test_the_lock_file_of_the_tools_holds_no_address() -> None:
+    text = (TOOLS / "package-lock.json").read_text(encoding="utf-8")
+
+    assert "http" not in text
+    assert '"resolved"' not in text
+    assert text.count('"integrity"') > 100
+
+
+def installed(folder: Path) -> str:
+    """Why the pinned tools are not there, or nothing.  One process installs, the others wait."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():
+            return ""
+        fresh = folder.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.copytree(TOOLS, fresh)
+        try:
+            done = subprocess.run(
+                ["npm", "ci", "--ignore-scripts"],
+                cwd=fresh,
+                capture_output=True,
+                text=True,
+                timeout=200,
+            )
+        except (OSError, subprocess.TimeoutExpired) as fault:
+            return str(fault)
+        if done.returncode == 0:
+            fresh.rename(folder)
+        return "" if done.returncode == 0 else done.stderr[-500:]
+
+
+@pytest.fixture(scope="module")
+def npm() -> Path:
+    """The folder of the pinned tools, made once for each version of the lock file."""
+    mark = hashlib.sha256((TOOLS / "package-lock.json").read_bytes()).hexdigest()[:12]
+    folder = ROOT / ".venv" / "tools-npm" / mark
+    why = installed(folder)
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(f"npm ci failed: {why}")
+    if why:
+        pytest.skip(f"THE READERS OF JAVASCRIPT TOOLS ARE NOT PROVEN HERE: npm ci failed: {why}")
+    return folder / "node_modules"
+
+
+ADDS = "test('adds', () => { expect(1 + 1).toBe(3); });\ntest('ok', () => {});\n"
+NODE = """const { test } = require('node:test');
+test('adds', () => { require('assert').equal(2, 3); });
+"""
+JEST_REPORT = """
+JEST_JUNIT_OUTPUT_FILE="$YAOKI_REPORT" node_modules/.bin/jest --rootDir . --reporters=jest-junit
+"""
+slow = pytest.mark.slow
+patient = pytest.mark.timeout(300)
+
+
+def with_tools(bench: Bench, npm: Path, **files: str) -> None:
+    (bench.tree / "node_modules").symlink_to(npm)
+    bench.write(package__json='{"name": "x", "private": true}', **files)
+
+
+def run(bench: Bench, npm: Path, tool: str, *argv: str, **env: str) -> Finding:
+    return bench.run(npm / ".bin" / tool, *argv, env={"NO_COLOR": "1", "CI": "true", **env})
+
+
+def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
+    [row] = finding.params["failedTests"]
+    return {key: row[key] for key in expected} == expected and finding.pattern == "test-failed"
+
+
+@slow
+@patient
+@pytest.mark.spec("6.2")
+def test_jest(bench: Bench, npm: Path) -> None:
+    with_tools(bench, npm, sum__test__js=ADDS)
+    place = {"file": "sum.test.js", "line": 1}
+
+    by_text = run(bench, npm, "jest", "--rootDir", ".")
+    by_report = bench.run("sh", "-c", JEST_REPORT, "{report}")
+
+    assert same_tests(by_text, {"name": "sum.test.js › adds", **place})
+    assert same_tests(by_report, {"name": "adds", **place}), by_report
+
+
+@slow
+@patient
+@pytest.mark.spec("6.2")
+def test_vitest(bench: Bench, npm: Path) -> None:
+    with_tools(bench, npm, sum__test__mjs=f"import {{ expect, test }} from 'vitest';\n{ADDS}")
+    place = {"file": "sum.test.mjs", "line": 2}
+
+    by_text = run(bench, npm, "vitest", "run")
+    by_report = run(bench, npm, "vitest", "run", "--reporter=junit", "--outputFile={report}")
+
+    assert same_tests(by_text, {"name": "sum.test.mjs > adds", **place})
+    assert same_tests(by_report, {"name": "sum.test.mjs::adds", **place}), by_report
+
+
+@slow
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("reporter", ["tap", "spec", "junit"])
+def test_node(bench: Bench, reporter: str) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("THE READERS OF NODE'S OWN RUNNER ARE NOT PROVEN HERE: there is no node")
+    bench.write(sum__test__js=NODE)
+    to_file = ("--test-reporter-destination={report}",) if reporter == "junit" else ()
+
+    finding = bench.run("node", "--test", f"--test-reporter={reporter}", *to_file)
+
+    assert same_tests(finding, {"name": "adds", "file": "sum.test.js", "line": 2}), finding
+
+
+@slow
+@patient
+@pytest.mark.spec("6.2")
+def test_tsc(bench: Bench, npm: Path) -> None:
+    with_tools(bench, npm, a__ts='const y: number = "a";\nexport { y };\n')
+
+    finding = run(bench, npm, "tsc", "--noEmit", "--lib", "es5", "a.ts")
+
+    assert rows(finding, "typeErrors", "file", "line", "column", "code", "message") == [
+        ("a.ts", 1, 7, "TS2322", "Type 'string' is not assignable to type 'number'.")
+    ]
+
+
+@slow
+@patient
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize("form", ["stylish", "json"])
+def test_eslint(bench: Bench, npm: Path, form: str) -> None:
+    rules = 'export default [{ rules: { "no-var": "warn", "no-undef": "error" } }];\n'
+    with_tools(
+        bench, npm, eslint__config__mjs=rules, a__js="var x = 1;\nfoo(x);\n", b__js="let = ;\n"
+    )
+
+    finding = run(bench, npm, "eslint", "-f", form, "a.js", "b.js")
+
+    found = rows(finding, "lintErrors", "file", "line", "column", "code", "message")
+    assert [(*row[:4], row[4].rstrip(".")) for row in found] == [
+        ("a.js", 2, 1, "no-undef", "'foo' is not defined"),
+        ("b.js", 1, 1, "", "Parsing error: The keyword 'let' is reserved"),
+    ]
+
+
+@slow
+@patient
+@pytest.mark.spec("6.2")
+def test_prettier(bench: Bench, npm: Path) -> None:
+    with_tools(bench, npm, a__js="const  x = {a:1}\n", b__js="const x = 1;\n", c__js="let = ;\n")
+
+    finding = run(bench, npm, "prettier", "--check", "a.js", "b.js", "c.js")
+
+    assert finding.params["unformattedFiles"] == ["a.js", "c.js"]
+    assert finding.items[1].message.startswith("SyntaxError: Unexpected token")

@@ -1,0 +1,840 @@
+"""Checks on real processes and files: passed, failed, broken, skipped, and never mistaken."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.time_limits import has_line, reached
+from yaoki.adapters.checks import Checks
+from yaoki.adapters.checks.test_count_request import counted
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.decide.classification import TIMED_OUT
+from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
+from yaoki.core.redact import MARK
+from yaoki.ports import Checker, Launch
+
+PROCESSES = ShimProcesses()
+CLOCK = SystemClock()
+PLANTED = "planted-secret-value"
+ENVIRON = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nowhere",
+    "ACME_TOKEN": PLANTED,
+    "PYTHONPATH": "/users/own/checkout",
+    "GIT_DIR": "/elsewhere/.git",
+}
+CHECKS: Checker = Checks(PROCESSES, timedelta(seconds=30), ENVIRON)
+
+
+class Bench:
+    """A worktree to check, and a folder for the logs."""
+
+    def __init__(self, top: Path) -> None:
+        self.worktree, self.folder = top / "tree", top / "logs" / "check"
+        self.worktree.mkdir()
+
+    def see(
+        self,
+        spec: CheckSpec,
+        facts: Mapping[str, Any] | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Finding:
+        return CHECKS.check(spec, self.worktree, self.folder, facts=facts or {}, stop=stop)
+
+    def sh(self, shell: str, **rest: Any) -> Finding:
+        return self.see(CheckSpec("tests", shell=shell, **rest))
+
+    def run(self, *argv: str, facts: Mapping[str, Any] | None = None, **rest: Any) -> Finding:
+        return self.see(CheckSpec("tests", argv=argv, **rest), facts)
+
+    def python(self, code: str, *more: str, **rest: Any) -> Finding:
+        return self.run(sys.executable, "-I", "-c", code, *more, **rest)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------ success
+
+
+@pytest.mark.spec("6.1")
+@pytest.mark.parametrize(
+    ("shell", "success", "outcome"),
+    [
+        ("true", "exitCode:0", Outcome.PASSED),
+        ("false", "exitCode:0", Outcome.FAILED),
+        ("exit 3", "exitCode:3", Outcome.PASSED),
+        ("exit 127", "exitCode:127", Outcome.PASSED),
+        ("true", "exitCode:3", Outcome.FAILED),
+        ("true", "empty", Outcome.PASSED),
+        ("printf ' \n'", "empty", Outcome.PASSED),
+        ("echo warn >&2", "empty", Outcome.PASSED),
+        ("echo x", "empty", Outcome.FAILED),
+        ("exit 1", "empty", Outcome.FAILED),
+        ("echo all good", "contains:good", Outcome.PASSED),
+        ("echo all bad", "contains:good", Outcome.FAILED),
+        ("echo good >&2", "contains:good", Outcome.FAILED),
+        ("echo all good; exit 1", "contains:good", Outcome.FAILED),
+        ("printf 'a\n12 ok\n'", r"matches:^\d+ ok$", Outcome.PASSED),
+        ("echo no", r"matches:^\d+ ok$", Outcome.FAILED),
+        ("true", "matches:(", Outcome.BROKEN),
+        ("true", "exitCode:zero", Outcome.BROKEN),
+        ("true", "contains:", Outcome.BROKEN),
+        ("true", "", Outcome.BROKEN),
+        ("true", "looksGood", Outcome.BROKEN),
+    ],
+)
+def test_success_is_what_the_plan_says(
+    bench: Bench, shell: str, success: str, outcome: Outcome
+) -> None:
+    finding = bench.sh(shell, success=success)
+
+    assert finding.outcome is outcome, finding
+    assert outcome is not Outcome.BROKEN or not finding.transient
+
+
+@pytest.mark.spec("0.1", "6.1")
+def test_a_pipeline_fails_when_its_first_command_does(bench: Bench) -> None:
+    assert bench.sh("(echo wrong; exit 2) | tail -50").message == "exit code 2: wrong"
+    assert bench.sh("no-such-tool | tail -50").outcome is Outcome.BROKEN
+
+
+@pytest.mark.spec("6.1")
+def test_without_bash_the_plain_shell_runs_it(bench: Bench) -> None:
+    finding = bench.sh("echo $0", env={"PATH": str(bench.worktree)})
+
+    assert finding.output == "/bin/sh\n"
+
+
+@pytest.mark.spec("6.3")
+def test_a_text_across_the_pieces_of_a_long_output_is_found(bench: Bench) -> None:
+    code = "import sys; sys.stdout.write('x' * (2**20 - 3) + 'needle' + 'y' * 2**20)"
+
+    assert bench.python(code, success="contains:needle").outcome is Outcome.PASSED
+    assert bench.python(code, success="contains:noodle").outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("6.3", "14.4")
+def test_a_pattern_that_never_ends_is_ended(bench: Bench) -> None:
+    """The search would hold this whole process still; it runs in one of its own."""
+    shell = f"printf '{'a' * 60}b'"
+
+    def searched(limit_s: float) -> Finding:
+        return bench.sh(shell, success="matches:^(a+)+$", timeout=timedelta(seconds=limit_s))
+
+    finding, limit_s = reached(
+        searched, lambda seen: "timed out" not in seen.message, (1.5, 6.0, 24.0)
+    )
+
+    assert finding.outcome is Outcome.BROKEN
+    assert f"took longer than {limit_s:g} s" in finding.message
+
+
+@pytest.mark.spec("6.3")
+def test_a_match_reads_no_more_than_it_may(bench: Bench) -> None:
+    finding = bench.python("print('x' * 2**21)", success="matches:x")
+
+    assert finding.outcome is Outcome.FAILED
+    assert "longer than" in finding.message
+
+
+# ------------------------------------------------------------------ failed or broken
+
+
+@pytest.mark.spec("4.2", "4.8", "0.1")
+@pytest.mark.parametrize(
+    ("argv", "words", "code"),
+    [
+        (("no-such-tool-at-all",), "no-such-tool-at-all", ""),
+        (("./missing.sh",), "missing.sh", ""),
+        (("./plain.txt",), "plain.txt", ""),
+        (("sh", "-c", "exit 126"), "exit code 126", "PERMISSION_DENIED"),
+        (("sh", "-c", "no-such-tool-at-all"), "exit code 127", "RESOURCE_NOT_FOUND"),
+        ((), "no command", ""),
+    ],
+    ids=str,
+)
+def test_a_check_that_cannot_run_is_broken_for_good(
+    bench: Bench, argv: tuple[str, ...], words: str, code: str
+) -> None:
+    """Whoever asks what is missing reads the code, never the words."""
+    (bench.worktree / "plain.txt").write_text("not executable")
+
+    finding = bench.run(*argv)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert words in finding.message
+    assert finding.code == code
+    assert not Verdict((finding,)).passed
+
+
+@pytest.mark.spec("4.8")
+def test_a_full_disk_is_not_the_agents_failure(bench: Bench) -> None:
+    finding = bench.sh("echo 'cp: error writing: No space left on device' >&2; exit 1")
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
+
+
+@pytest.mark.spec("4.8", "4.2")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "AssertionError: No space left on device",
+        "Error: test wants No space left on device",
+        "FAILED t.py::x - OSError: [Errno 28] No space left on device",
+    ],
+)
+def test_what_a_test_says_about_a_disk_is_no_full_disk(bench: Bench, line: str) -> None:
+    assert bench.sh(f"echo '{line}'; exit 1").outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("4.8", "4.2")
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("python3 -m pytest -q", "/usr/bin/python3: No module named pytest"),
+        ("npx --no-install jest", "npm error npx canceled due to missing packages and no YES"),
+        ("make test", "make: *** [Makefile:2: test] Error 127"),
+        ("nosuchtool; exit 1", "bash: line 1: nosuchtool: command not found"),
+        ("poetry run pytest", "Command not found: pytest"),
+        ("uv run pytest", "error: Failed to spawn: `pytest`"),
+        ("cargo nextest run", "error: no such command: `nextest`"),
+    ],
+)
+def test_a_missing_tool_is_not_the_agents_failure(bench: Bench, shell: str, line: str) -> None:
+    """The tools are not asked for: a script of that name says what they say."""
+    first = shell.split()[0].rstrip(";")
+    tool = bench.worktree / "bin" / first
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\necho '{line}' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    path = {"PATH": f"{tool.parent}:{os.environ['PATH']}"}
+
+    finding = bench.sh(shell, env=path)
+    ran = f"#!/bin/sh\necho 'FAILED t.py::x - boom'\necho '{line}' >&2\nexit 1\n"
+    tool.write_text(ran)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert line in finding.message
+    assert bench.sh(shell, env=path).outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("4.8")
+def test_a_module_that_the_task_is_to_make_is_no_missing_tool(bench: Bench) -> None:
+    finding = bench.run("python3", "-m", "app_of_this_task", env={"PATH": os.environ["PATH"]})
+
+    assert finding.outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("4.8")
+@pytest.mark.parametrize("name", ["TERM", "KILL"])
+def test_a_check_ended_from_outside_is_tried_again(bench: Bench, name: str) -> None:
+    finding = bench.sh(f"kill -{name} $$; sleep 5")
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
+    assert finding.message == f"ended by SIG{name} from outside"
+
+
+@pytest.mark.spec("4.2")
+def test_a_check_that_crashes_failed(bench: Bench) -> None:
+    finding = bench.sh("kill -SEGV $$")
+
+    assert finding.outcome is Outcome.FAILED
+    assert finding.message == "crashed with SIGSEGV"
+
+
+@pytest.mark.spec("6.3", "3.8")
+def test_a_check_out_of_time_failed_and_its_tree_is_gone(bench: Bench) -> None:
+    shell = "sleep 60 & echo $! > pid; setsid sleep 60 & echo $! > pid2; wait"
+    pids = [bench.worktree / name for name in ("pid", "pid2")]
+
+    finding, limit_s = reached(
+        lambda limit_s: bench.sh(shell, timeout=timedelta(seconds=limit_s)),
+        lambda _: all(map(has_line, pids)),
+    )
+
+    assert (finding.outcome, finding.message) == (Outcome.FAILED, f"timed out after {limit_s:g} s")
+    assert finding.params[TIMED_OUT] is True
+    assert not any(alive(int(pid.read_text())) for pid in pids)
+
+
+@pytest.mark.spec("6.3", "11.8")
+def test_a_check_is_stopped_when_asked(bench: Bench) -> None:
+    started = bench.worktree / "pid"
+
+    finding = bench.see(
+        CheckSpec("tests", shell="echo $$ > tmp; mv tmp pid; exec sleep 60"), stop=started.exists
+    )
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
+    assert finding.message == "stopped"
+    assert not alive(int(started.read_text()))
+
+
+@pytest.mark.spec("6.3")
+def test_an_interrupt_during_a_check_leaves_no_process(bench: Bench) -> None:
+    started = bench.worktree / "pid"
+
+    def interrupted() -> bool:
+        if started.exists():
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.see(
+            CheckSpec("slow", shell="echo $$ > tmp; mv tmp pid; exec sleep 60"), stop=interrupted
+        )
+
+    assert not alive(int(started.read_text()))
+
+
+@pytest.mark.spec("4.8")
+def test_a_check_whose_lease_ran_out_proves_nothing(tmp_path: Path) -> None:
+    """Nobody renewed: the worker was stopped for longer than its lease."""
+    (tmp_path / "tree").mkdir()
+    patient = Checks(PROCESSES, timedelta(seconds=0.4), ENVIRON)
+    asleep: list[int] = []
+
+    def stop() -> bool:
+        if not asleep:
+            asleep.append(1)
+            while PROCESSES.look(tmp_path / "logs").phase == "running":
+                CLOCK.sleep(timedelta(milliseconds=20))
+        return False
+
+    finding = patient.check(
+        CheckSpec("slow", shell="sleep 30"),
+        tmp_path / "tree",
+        tmp_path / "logs",
+        facts={},
+        stop=stop,
+    )
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
+    assert finding.message == "ended by lease"
+
+
+@pytest.mark.spec("8.6", "0.3")
+def test_what_an_earlier_try_left_running_is_ended_first(bench: Bench) -> None:
+    """A worker died during the check; the next one does not wait for its process."""
+    launch = Launch(("sleep", "60"), str(bench.worktree), {"PATH": ENVIRON["PATH"]})
+    PROCESSES.start(bench.folder, launch)
+
+    finding = bench.sh("echo second")
+
+    assert finding.outcome is Outcome.PASSED
+    assert PROCESSES.look(bench.folder).phase == "exited"
+    assert finding.log == str(bench.folder.with_name("check-2") / "out.log")
+
+
+@pytest.mark.spec("6.8")
+@pytest.mark.parametrize(
+    ("asked", "outcome"),
+    [
+        (OnFailure.RETRY, Outcome.FAILED),
+        (OnFailure.ABORT, Outcome.FAILED),
+        (OnFailure.SKIP, Outcome.SKIPPED),
+    ],
+)
+def test_on_failure_is_kept_and_skipped_is_not_passed(
+    bench: Bench, asked: OnFailure, outcome: Outcome
+) -> None:
+    finding = bench.sh("echo why; exit 1", on_failure=asked)
+
+    assert (finding.outcome, finding.on_failure) == (outcome, asked)
+    assert finding.message == "exit code 1: why"
+    assert not Verdict((finding,)).passed
+
+
+@pytest.mark.spec("6.8", "0.1")
+def test_a_broken_check_is_not_skipped(bench: Bench) -> None:
+    assert bench.run("no-such-tool", on_failure=OnFailure.SKIP).outcome is Outcome.BROKEN
+
+
+@pytest.mark.spec("0.6")
+def test_an_unknown_type_of_check_is_broken(bench: Bench) -> None:
+    finding = bench.see(CheckSpec("odd", type="oracle"))
+
+    assert finding.outcome is Outcome.BROKEN
+    assert "'oracle'" in finding.message
+
+
+# ------------------------------------------------------------------ what a command is given
+
+
+@pytest.mark.spec("6.3", "14.4")
+def test_parameters_never_reach_a_shell_as_code(bench: Bench) -> None:
+    facts = {"commit": "x; touch pwned", "base": "$(touch pwned)"}
+
+    by_argument = bench.python("import sys; print(sys.argv[1:])", "{commit}", "{base}", facts=facts)
+    by_variable = bench.see(
+        CheckSpec("sh", shell='echo {commit} "$YAOKI_COMMIT" "$YAOKI_BASE"'), facts
+    )
+
+    assert by_argument.output.strip() == "['x; touch pwned', '$(touch pwned)']"
+    assert by_variable.output.strip() == "{commit} x; touch pwned $(touch pwned)"
+    assert not (bench.worktree / "pwned").exists()
+
+
+@pytest.mark.spec("6.3")
+def test_a_value_that_looks_like_a_placeholder_is_not_filled_again(bench: Bench) -> None:
+    finding = bench.run("echo", "{commit}", "{other}", facts={"commit": "{worktree}"})
+
+    assert finding.output.strip() == "{worktree} {other}"
+
+
+@pytest.mark.spec("14.2", "6.3")
+def test_a_check_sees_allowed_variables_and_no_other(bench: Bench) -> None:
+    code = "import os; print(*sorted(os.environ))"
+
+    finding = bench.python(code, env={"MODE": "ci"})
+
+    assert set(finding.output.split()) - {"LC_CTYPE"} == {
+        "HOME",
+        "INVOCATION_ID",
+        "MODE",
+        "PATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONNOUSERSITE",
+        "TERM",
+    }
+
+
+@pytest.mark.spec("16.1")
+def test_a_check_gets_the_variables_of_yaoki_that_its_command_names(bench: Bench) -> None:
+    told = bench.sh('echo "commit=$YAOKI_COMMIT"; env | grep -c YAOKI').output.split()
+
+    assert len(told) == 2
+    assert told[1] == "1"
+
+
+@pytest.mark.spec("6.3")
+def test_the_working_directory_is_explicit_and_inside(bench: Bench) -> None:
+    (bench.worktree / "sub").mkdir()
+    (bench.worktree / "link").symlink_to("/")
+
+    assert bench.sh("pwd", cwd="sub").output.strip() == str(bench.worktree / "sub")
+    assert bench.sh("pwd", cwd="..").outcome is Outcome.BROKEN
+    assert bench.sh("pwd", cwd="link").outcome is Outcome.BROKEN
+    assert bench.sh("pwd", cwd="gone").outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("6.3", "14.2", "14.4")
+def test_output_is_bounded_clean_and_masked(bench: Bench) -> None:
+    code = (
+        "import sys; print('FIRST'); print('x' * 5_000_000); "
+        f"print('\\x1b[31mkey {PLANTED} own-secret-99\\x07'); "
+        "sys.stderr.write('warned\\n'); sys.exit(1)"
+    )
+
+    finding = bench.python(code, env={"MY_SECRET": "own-secret-99"})
+
+    assert finding.output.startswith("FIRST\n")
+    stars = "*" * len("own-secret-99")
+    assert finding.output.endswith(f"key {MARK} {stars}\\x07\n\n[stderr]\nwarned\n")
+    assert len(finding.output) < 9000
+    assert "bytes left out]" in finding.output
+    assert Path(finding.log).stat().st_size > 5_000_000
+    assert finding.exit_code == 1
+    assert finding.seconds > 0
+
+
+# ------------------------------------------------------------------ reports and readers
+
+CASES = """<testsuites><testsuite name="s" tests="3">
+<testcase classname="tests.test_a" name="test_ok"/>
+<testcase classname="tests.test_a" name="test_x" file="tests/test_a.py" line="4">
+  <failure message="assert 1 == 2&#10;more&#10;lines&#10;left out">E assert</failure></testcase>
+<testcase classname="tests.test_b" name="test_y"><error message="boom"/></testcase>
+</testsuite></testsuites>"""
+GREEN = '<testsuite><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>'
+SKIPPED = '<testsuite><testcase name="a"><skipped/></testcase></testsuite>'
+# Node's own runner puts cases directly under the root.
+FLAT = '<testsuites><testcase name="flat"><failure message="no"/></testcase></testsuites>'
+
+
+# Writes the report it is given, if any, and exits with the code it is given.
+REPORTER = """
+import pathlib, sys
+if sys.argv[3:]: pathlib.Path(sys.argv[1]).write_text(sys.argv[3])
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def reporting(bench: Bench, report: str | None, code: int = 0) -> Finding:
+    more = () if report is None else (report,)
+    return bench.python(REPORTER, "{report}", str(code), *more)
+
+
+def leaving(bench: Bench, report: str, code: int = 0, **rest: Any) -> Finding:
+    """The same for a report that no argument could hold."""
+    file = bench.worktree.parent / "left"
+    file.write_bytes(report.encode())
+    copy = 'cp "$1" "$2"; exit "$3"'
+    return bench.run("sh", "-c", copy, "sh", str(file), "{report}", str(code), **rest)
+
+
+@pytest.mark.spec("6.2")
+def test_failing_tests_are_named_from_the_report(bench: Bench) -> None:
+    finding = reporting(bench, CASES, 1)
+
+    assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "test-failed")
+    assert finding.message == "2 tests failed: tests.test_a::test_x: assert 1 == 2 more lines"
+    assert [(item.name, item.message, item.where) for item in finding.items] == [
+        ("tests.test_a::test_x", "assert 1 == 2 more lines", "tests/test_a.py:4"),
+        ("tests.test_b::test_y", "boom", ""),
+    ]
+
+
+NOT_RUN = """<testsuites tests="2" disabled="2"><testsuite name="A" tests="2">
+<testcase name="DISABLED_x" status="notrun" result="suppressed" classname="A"/>
+<testcase name="y" status="disabled" classname="A"><skipped/></testcase></testsuite></testsuites>"""
+BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" result="failed"/>
+<testcase classname="A" name="y" status="fail"/><testcase name="z" status="run"/></testsuite>"""
+
+
+@pytest.mark.spec("6.2", "0.1")
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (None, "it left no report"),
+        ("", "it left no report"),
+        (" \n", "it left no report"),
+        ("<testsuite/>", "holds no test case"),
+        (NOT_RUN, "all 2 tests were skipped"),
+        (BAD_STATUS, "2 tests failed: A::x"),
+        (SKIPPED, "its one test was skipped"),
+        (CASES, "2 tests failed"),
+        (FLAT, "1 test failed: flat: no"),
+    ],
+)
+def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
+    bench: Bench, report: str | None, words: str
+) -> None:
+    finding = reporting(bench, report)
+
+    assert finding.outcome is Outcome.FAILED
+    assert words in finding.message
+
+
+@pytest.mark.spec("6.2", "4.8", "14.4")
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        ("<testsuite", "ends in the middle"),
+        ("<testsuite>\n<testcase name='x'/>\n<testcase name='y'><failure>bo", "ends in the middle"),
+        ("<testsuite><testcase></testsuite>", "no XML that can be read: mismatched tag, line 1"),
+        ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "has a document type"),
+        ("<testsuite>" * 200, "nested deeper than 100"),
+        ("<TestRun><Results/></TestRun>", "is TRX of Visual Studio, not JUnit XML"),
+        ("<test-run><test-case/></test-run>", "is NUnit, not JUnit XML"),
+        ("<html><body>500</body></html>", "is HTML, not JUnit XML"),
+        ("<odd/>", "begins with <odd>"),
+        ("\x00\x01", "is neither XML nor JSON"),
+        ('{"a": 1}', "JSON of a tool nobody knows"),
+        ('{"a": ', "JSON that is broken"),
+        (f"<testsuite><testcase {'a' * (2 << 20)}", "has a tag over 1048576 bytes"),
+        ("<?xml version='1.0' encoding='cp1252'?><testsuite>\u0081", "not in the encoding"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_report_that_nobody_can_read_is_named_and_not_the_agents_fault(
+    bench: Bench, report: str, words: str
+) -> None:
+    finding = leaving(bench, report)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert words in finding.message
+    assert leaving(bench, report, 1).outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("6.2")
+def test_a_report_in_a_declared_encoding_is_read(bench: Bench) -> None:
+    text = "<?xml version='1.0' encoding='Shift_JIS'?><testsuite><testcase name='試験'>"
+    whole = f"{text}<failure message='失敗'/></testcase></testsuite>".encode("shift_jis")
+    code = f"import sys; open(sys.argv[1], 'wb').write({whole!r})"
+
+    assert bench.python(code, "{report}").message == "1 test failed: 試験: 失敗"
+
+
+@pytest.mark.spec("6.2", "0.1")
+@pytest.mark.parametrize("report", ["[]", '{"version": "2.1.0", "runs": [{"results": []}]}'])
+def test_a_green_report_of_a_linter_proves_no_test(bench: Bench, report: str) -> None:
+    finding = leaving(bench, report, pattern="test-failed")
+
+    assert finding.outcome is Outcome.FAILED
+    assert "holds no test case" in finding.message
+    assert leaving(bench, report, pattern="lint-error").outcome is Outcome.PASSED
+
+
+@pytest.mark.spec("6.2")
+def test_a_green_report_passes_only_with_the_exit_code(bench: Bench) -> None:
+    assert reporting(bench, GREEN).outcome is Outcome.PASSED
+    assert reporting(bench, GREEN, 1).outcome is Outcome.FAILED
+
+
+def test_a_shell_check_reports_through_its_variable(bench: Bench) -> None:
+    (bench.worktree / "r.xml").write_text(GREEN)
+
+    assert bench.sh('cp r.xml "$YAOKI_REPORT"').outcome is Outcome.PASSED
+    assert bench.sh('test -n "$YAOKI_REPORT"').outcome is Outcome.FAILED
+
+
+@pytest.mark.spec("6.2")
+def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
+    (bench.worktree / "test_a.py").write_text("def test_ok(): pass\ndef test_x(): assert 1 == 2\n")
+    # A configuration somebody left above the folder of this test must not be found.
+    alone = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
+    pytest_ = (sys.executable, "-m", "pytest", "-q", *alone, "test_a.py")
+    quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+    by_report = bench.run(*pytest_, "--junit-xml", "{report}", env=quick)
+    unasked = bench.run(*pytest_, env=quick)
+    by_text = bench.sh(shlex.join(pytest_), env=quick)
+
+    assert by_report.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
+    assert (unasked.message, unasked.params["testCount"]) == (by_report.message, 2)
+    assert by_text.message == "1 test failed: test_a.py::test_x: assert 1 == 2"
+    assert {by_report.pattern, by_text.pattern} == {"test-failed"}
+    assert not list(bench.worktree.rglob("__pycache__"))
+
+
+@pytest.mark.spec("6.2", "6.6", "0.1")
+@pytest.mark.parametrize("option", ["--co", "--setup-plan", "--help", "--fixtures", "exit"])
+def test_a_pytest_that_runs_nothing_proves_nothing(bench: Bench, option: str) -> None:
+    """Whether its settings say so or the work itself ends the process with zero."""
+    ends = "import os\nos._exit(0)\n" if option == "exit" else ""
+    (bench.worktree / "test_a.py").write_text(f"{ends}def test_x(): assert 1 == 2\n")
+    options = "" if option == "exit" else f"addopts = {option}\n"
+    (bench.worktree / "pytest.ini").write_text(f"[pytest]\n{options}")
+    quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+    finding = bench.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", env=quick)
+
+    assert finding.outcome is Outcome.FAILED, finding.output
+
+
+@pytest.mark.spec("6.2")
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("pytest", True),
+        ("/x/bin/python3.12 -X dev -m pytest tests", True),
+        ("uv run pytest -q", True),
+        ("poetry run python -m pytest", True),
+        ("pytest --cov=src --color=yes", True),
+        ("pytest --collect-only", False),
+        ("pytest --co", False),
+        ("pytest --junitxml=x.xml", False),
+        ("pytest -p no:junitxml", False),
+        ("pytest -- tests", False),
+        ("pip install pytest", False),
+        ("make pytest", False),
+        ("python pytest", False),
+    ],
+)
+def test_only_pytest_itself_is_asked_for_a_report(words: str, asked: bool) -> None:
+    spec = CheckSpec("tests", argv=tuple(words.split()))
+
+    assert (counted(spec) != spec) is asked
+    assert counted(replace(spec, success="exitCode:5")).argv == spec.argv
+
+
+@pytest.mark.spec("6.2")
+def test_real_unittest_is_read_by_text(bench: Bench) -> None:
+    (bench.worktree / "test_b.py").write_text(
+        "import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_x(self): self.assertEqual(1, 2)\n    def test_y(self): raise KeyError('k')\n"
+    )
+
+    finding = bench.run(sys.executable, "-m", "unittest", "test_b")
+
+    assert finding.message == "2 tests failed: test_b.T.test_y: KeyError: 'k'"
+    assert [item.message for item in finding.items] == ["KeyError: 'k'", "AssertionError: 1 != 2"]
+
+
+@pytest.mark.spec("4.5")
+def test_the_plan_names_the_pattern_else_it_is_guessed(bench: Bench) -> None:
+    assert bench.sh("exit 1", pattern="type-error").pattern == "type-error"
+    assert bench.sh("exit 1").pattern == "check-failed"
+    assert bench.sh("true", pattern="type-error").pattern == ""
+
+
+@pytest.mark.spec("4.5")
+def test_what_the_plan_names_by_itself_is_told_by_the_name_of_its_check(bench: Bench) -> None:
+    """A list of dead links may look like one of type errors, and is none."""
+    said = "printf 'guide.md:3: error: no such page\\nguide.md:9: error: no such page\\n'; exit 1"
+
+    own = bench.see(CheckSpec("links", shell=said, pattern="dead-link", reader="mypy"))
+    known = bench.see(CheckSpec("links", shell=said, pattern="type-error", reader="mypy"))
+
+    assert own.message == "2 failures of links: guide.md:3: no such page"
+    assert own.pattern == "dead-link"
+    assert known.message.startswith("2 type errors: guide.md:3")
+
+
+@pytest.mark.spec("14.2")
+def test_secrets_in_a_report_are_masked(bench: Bench) -> None:
+    finding = reporting(bench, CASES.replace("boom", f"key {PLANTED}"), 1)
+
+    assert finding.items[1].message == f"key {MARK}"
+
+
+# ------------------------------------------------------------------ files
+
+
+def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Finding:
+    return bench.see(CheckSpec("file", type="file", path=path, file=conditions))
+
+
+@pytest.mark.spec("6.1")
+@pytest.mark.parametrize(
+    ("path", "conditions", "outcome"),
+    [
+        ("a.txt", {"exists": True}, Outcome.PASSED),
+        ("b.txt", {"exists": True}, Outcome.FAILED),
+        ("", {"exists": "a.txt"}, Outcome.PASSED),
+        ("", {"exists": ["a.txt", "b.txt"]}, Outcome.FAILED),
+        ("", {"path": "a.txt", "exists": True}, Outcome.PASSED),
+        ("b.txt", {"absent": True}, Outcome.PASSED),
+        ("a.txt", {"absent": True}, Outcome.FAILED),
+        ("dangling", {"absent": True}, Outcome.FAILED),
+        ("a.txt", {"contains": "hello"}, Outcome.PASSED),
+        ("a.txt", {"contains": "goodbye"}, Outcome.FAILED),
+        ("a.txt", {"matches": r"^v\d+$"}, Outcome.PASSED),
+        ("a.txt", {"matches": r"^w\d+$"}, Outcome.FAILED),
+        ("a.txt", {"exists": True, "contains": "hello", "matches": "nope"}, Outcome.FAILED),
+        ("b.txt", {"contains": "x"}, Outcome.FAILED),
+        ("pipe", {"contains": "x"}, Outcome.FAILED),
+        ("a.txt", {"matches": "("}, Outcome.BROKEN),
+        ("a.txt", {}, Outcome.BROKEN),
+        ("a.txt", {"exists": False}, Outcome.BROKEN),
+        ("a.txt", {"smells": "good"}, Outcome.BROKEN),
+        ("a.txt", {"exists": True, "smells": "good"}, Outcome.BROKEN),
+        ("", {"exists": True}, Outcome.BROKEN),
+        ("../x", {"exists": True}, Outcome.BROKEN),
+        ("/etc/passwd", {"exists": True}, Outcome.BROKEN),
+    ],
+    ids=str,
+)
+def test_conditions_on_files(
+    bench: Bench, path: str, conditions: dict[str, Any], outcome: Outcome
+) -> None:
+    (bench.worktree / "a.txt").write_text("hello\nv12\n")
+    (bench.worktree / "dangling").symlink_to("nowhere")
+    os.mkfifo(bench.worktree / "pipe")
+
+    finding = file_check(bench, path, conditions)
+
+    assert finding.outcome is outcome, finding
+
+
+@pytest.mark.spec("6.1", "4.5")
+def test_missing_files_are_named(bench: Bench) -> None:
+    finding = file_check(bench, "", {"exists": ["a.txt", "b.txt"]})
+
+    assert finding.pattern == "file-not-exists"
+    assert finding.message == "a.txt, b.txt do not exist"
+    assert [item.name for item in finding.items] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.spec("6.1")
+@pytest.mark.parametrize(
+    ("path", "conditions", "told"),
+    [
+        ("b.txt", {"exists": True}, "does not exist"),
+        ("a.txt", {"absent": True}, "exists and must not"),
+        ("b.txt", {"contains": "x"}, "does not exist"),
+        ("folder", {"contains": "x"}, "is there and no file"),
+        ("a.txt", {"contains": "good\nbye"}, "does not contain 'good bye'"),
+        ("a.txt", {"contains": "x" * 200}, f"does not contain '{'x' * 99}…'"),
+        ("empty", {"contains": "x"}, "does not contain 'x': it is empty"),
+        ("link", {"contains": "x"}, "does not contain 'x': it is a link, and only a file"),
+        ("out", {"exists": True}, "leads out of the worktree"),
+    ],
+    ids=str,
+)
+def test_a_file_check_that_fails_tells_of_each_file_what_is_wrong(
+    bench: Bench, path: str, conditions: dict[str, Any], told: str
+) -> None:
+    """Screens show the first item alone: a bare name would say nothing."""
+    (bench.worktree / "a.txt").write_text("hello\n")
+    (bench.worktree / "empty").touch()
+    (bench.worktree / "folder").mkdir()
+    (bench.worktree / "link").symlink_to("a.txt")
+    (bench.worktree / "out").symlink_to(bench.worktree.parent)
+
+    finding = file_check(bench, path, conditions)
+
+    assert finding.items[0].name == path
+    assert finding.items[0].message.startswith(told)
+    assert finding.message.startswith(f"{path} {told}")
+
+
+@pytest.mark.spec("14.4", "6.1")
+@pytest.mark.parametrize("conditions", [{"exists": True}, {"contains": "secret"}], ids=str)
+def test_a_link_out_of_the_worktree_proves_nothing(bench: Bench, conditions: Any) -> None:
+    (bench.worktree.parent / "outside.txt").write_text("secret")
+    (bench.worktree / "in.txt").symlink_to(bench.worktree.parent / "outside.txt")
+
+    finding = file_check(bench, "in.txt", conditions)
+
+    assert finding.outcome is Outcome.FAILED
+    assert finding.message == "in.txt leads out of the worktree"
+
+
+# ------------------------------------------------------------------ git facts
+
+
+@pytest.mark.spec("6.1", "3.6", "4.5")
+@pytest.mark.parametrize(
+    ("git", "facts", "outcome", "pattern"),
+    [
+        ("clean", {"dirty": []}, Outcome.PASSED, ""),
+        ("clean", {"dirty": ["a", "b"]}, Outcome.FAILED, "git-dirty"),
+        ("clean", {}, Outcome.BROKEN, ""),
+        ("scope", {"changed": ["src/a"], "scope": ["src/**"]}, Outcome.PASSED, ""),
+        ("scope", {"changed": ["b"], "scope": ["src/**"]}, Outcome.FAILED, "out-of-scope"),
+        ("scope", {"changed": ["b"]}, Outcome.BROKEN, ""),
+        ("pushed", {"pushed": True}, Outcome.PASSED, ""),
+        ("pushed", {"pushed": False}, Outcome.FAILED, "branch-not-pushed"),
+        ("pushed", {"pushed": None}, Outcome.BROKEN, ""),
+        ("pushed", {"pushed": "yes"}, Outcome.FAILED, "branch-not-pushed"),
+        ("merged", {"merged": True}, Outcome.PASSED, ""),
+        ("merged", {"merged": False}, Outcome.FAILED, "check-failed"),
+        ("merged", {}, Outcome.BROKEN, ""),
+        ("blessed", {"blessed": True}, Outcome.BROKEN, ""),
+    ],
+)
+def test_git_checks_believe_facts_and_nothing_else(
+    bench: Bench, git: str, facts: dict[str, Any], outcome: Outcome, pattern: str
+) -> None:
+    finding = bench.see(CheckSpec("git", type="git", git=git), facts)
+
+    assert (finding.outcome, finding.pattern) == (outcome, pattern)
+
+
+def test_dirty_paths_are_named(bench: Bench) -> None:
+    finding = bench.see(CheckSpec("git", type="git", git="clean"), {"dirty": ["a.py", "b.py"]})
+
+    assert finding.message == "a.py and 1 more are not committed"
+    assert [item.where for item in finding.items] == ["a.py", "b.py"]
+    assert [item.message for item in finding.items] == ["is not committed"] * 2

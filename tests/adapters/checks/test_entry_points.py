@@ -1,0 +1,220 @@
+"""Checks of installed packages: called in a process of their own, believed only word for word."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yaoki.adapters.checks import Checks, run_entry_point
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.core.decide.baseline import command_key
+from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, Finding, Outcome
+from yaoki.core.redact import MARK
+
+PLANTED = "planted-secret-value"
+# Only the plan knows that this one is secret: an agent is given it.
+HANDED = "correct-horse-battery"
+FACTS: dict[str, Any] = {
+    "commit": "c0ffee",
+    "changed": ("a.txt",),
+    "task": "run-1",
+    "attempt": 1,
+    "diff": lambda: "not for others",
+    "findings": (),
+    "handed": ("ACME_LOGIN",),
+}
+MODULE = """
+import json, os, sys, time
+from pathlib import Path
+
+
+def check(worktree, facts, options):
+    print("looking")
+    return {body}
+"""
+
+
+def installed(site: Path, body: str, name: str = "mine", module: str = "acme_checks") -> None:
+    """A package as an installer would leave it."""
+    info = site / f"{module}-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[yaoki.checks]\n{name} = {module}:check\n")
+    (site / f"{module}.py").write_text(MODULE.replace("{body}", body))
+
+
+class Bench:
+    def __init__(self, top: Path) -> None:
+        self.site, self.worktree, self.folder = top / "site", top / "tree", top / "logs" / "mine"
+        self.worktree.mkdir()
+
+    def see(self, body: str = "", stop: Callable[[], bool] = lambda: False, **rest: Any) -> Finding:
+        if body:
+            installed(self.site, body)
+        environ = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{self.site}{os.pathsep}",
+            "ACME_TOKEN": PLANTED,
+            "ACME_LOGIN": HANDED,
+        }
+        checks = Checks(ShimProcesses(), timedelta(seconds=30), environ)
+        spec = CheckSpec("mine", "python", **{"entry": "mine", **rest})
+        return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=stop)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+@pytest.mark.spec("6.1")
+def test_a_packages_check_sees_worktree_facts_and_options(bench: Bench) -> None:
+    (bench.worktree / "a.txt").write_text("good")
+    body = """{
+        "passed": (worktree / "a.txt").read_text() == options["wanted"],
+        "message": f"{facts['changed']} at {facts['commit']}, {sorted(facts)}",
+        "params": {"here": os.getcwd() == str(worktree), "secret": "ACME_TOKEN" in os.environ},
+    }"""
+
+    finding = bench.see(body, options={"wanted": "good"})
+
+    assert finding.outcome is Outcome.PASSED
+    expected = "['a.txt'] at c0ffee, ['attempt', 'changed', 'commit', 'task']"
+    assert finding.message == expected
+    assert finding.params == {"here": True, "secret": False}
+    assert finding.output.strip() == "looking"
+
+
+@pytest.mark.spec("6.1")
+def test_what_does_not_hold_is_told_item_by_item(bench: Bench) -> None:
+    body = """{
+        "passed": False,
+        "message": "two lines are too long",
+        "items": ["a.py", {"name": "b.py", "message": "line 3", "where": "b.py:3"}],
+        "params": {"limit": 100},
+    }"""
+
+    finding = bench.see(body)
+
+    assert (finding.outcome, finding.message) == (Outcome.FAILED, "two lines are too long")
+    assert [(i.name, i.message, i.where) for i in finding.items] == [
+        ("a.py", "", ""),
+        ("b.py", "line 3", "b.py:3"),
+    ]
+    assert finding.params == {"limit": 100}
+    assert finding.pattern == "check-failed"
+
+
+@pytest.mark.spec("6.1", "14.4", "0.6")
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("True", "must return"),
+        ("None", "must return"),
+        ("{}", "must return"),
+        ('{"passed": 1}', "must return"),
+        ('{"passed": True, "mesage": "x"}', "unknown key 'mesage'"),
+        ('{"passed": True, "message": 1}', "message of its answer is no str"),
+        ('{"passed": True, "items": [1]}', "neither a text nor"),
+        ('{"passed": True, "items": [{"name": "a", "where": 1}]}', "neither a text nor"),
+        ('{"passed": True, "params": {"x": {1, 2}}}', "TypeError"),
+        ('{"passed": True, "params": {"x": float("nan")}}', "ValueError"),
+        ('{"passed": True, "params": {"x": "x" * 70_000}}', "over the limit of 65536"),
+        ('{"passed": True, "message": "x" * 2_000_000}', "over the limit of 1048576"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("sys.exit(0)", "it left no answer"),
+        ("sys.exit(3)", "exit code 3"),
+    ],
+)
+def test_anything_but_an_answer_proves_nothing(bench: Bench, body: str, words: str) -> None:
+    finding = bench.see(body)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
+    assert words in finding.message
+
+
+@pytest.mark.spec("6.1", "6.3")
+def test_a_check_that_hangs_or_crashes_takes_nobody_along(bench: Bench) -> None:
+    hung = bench.see("time.sleep(60)", timeout=timedelta(seconds=0.5))
+    (bench.site / "acme_checks.py").write_text(MODULE.replace("{body}", "os.abort()"))
+    crashed = bench.see()
+
+    assert (hung.outcome, hung.transient) == (Outcome.BROKEN, True)
+    assert "timed out after 0.5 s" in hung.message
+    assert (crashed.outcome, crashed.transient) == (Outcome.BROKEN, True)
+    assert "signal 6" in crashed.message
+
+
+@pytest.mark.spec("6.3")
+def test_it_is_ended_when_the_worker_stops(bench: Bench) -> None:
+    finding = bench.see("time.sleep(60)", stop=lambda: True)
+
+    assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
+
+
+@pytest.mark.spec("6.1", "14.4")
+def test_the_worktree_cannot_stand_in_for_the_package_or_the_library(bench: Bench) -> None:
+    """The agent wrote modules with the names the check will import."""
+    planted = MODULE.replace("{body}", '{"passed": True, "message": "planted"}')
+    for name in ("acme_checks", "json", "importlib", "sitecustomize"):
+        (bench.worktree / f"{name}.py").write_text(planted)
+
+    finding = bench.see('{"passed": False, "message": "the real one"}')
+
+    assert (finding.outcome, finding.message) == (Outcome.FAILED, "the real one")
+
+
+@pytest.mark.spec("14.2")
+def test_secrets_are_masked_in_what_it_says(bench: Bench) -> None:
+    text = repr(f"it is {PLANTED}")
+    body = f'{{"passed": False, "message": {text}, "items": [{text}], "params": {{"a": [{text}]}}}}'
+
+    finding = bench.see(body)
+
+    assert PLANTED not in repr(finding)
+    assert finding.params == {"a": [f"it is {MARK}"]}
+
+
+@pytest.mark.spec("14.2")
+def test_what_agents_are_given_stays_nowhere_in_what_it_leaves(bench: Bench) -> None:
+    text = repr(f"it is {HANDED}")
+    said = f'{{"passed": False, "message": {text}, "params": {{"a": [{text}]}}}}'
+
+    finding = bench.see(f"print({text}) or print({text}, file=sys.stderr) or {said}")
+
+    assert finding.outcome is Outcome.FAILED
+    assert HANDED not in repr(finding)
+    files = [file for file in bench.folder.rglob("*") if file.is_file()]
+    assert [file.name for file in files if HANDED.encode() in file.read_bytes()] == []
+
+
+@pytest.mark.spec("6.1")
+def test_no_package_and_two_packages_prove_nothing(bench: Bench) -> None:
+    none = bench.see()
+    installed(bench.site, '{"passed": True}')
+    installed(bench.site, '{"passed": True}', module="other_checks")
+    two = bench.see()
+
+    assert [none.outcome, two.outcome] == [Outcome.BROKEN] * 2
+    assert "0 entry points of yaoki.checks are called 'mine'" in none.message
+    assert "2 entry points of yaoki.checks are called 'mine'" in two.message
+
+
+def test_the_script_and_the_plan_look_in_the_same_group() -> None:
+    assert run_entry_point.GROUP == CHECK_ENTRY_POINTS
+
+
+@pytest.mark.spec("6.4")
+def test_other_options_are_another_check_of_the_base() -> None:
+    keys = {
+        command_key(CheckSpec("mine", "python", entry=entry, options={"most": most}))
+        for entry in ("one", "two")
+        for most in (1, 2)
+    }
+
+    assert len(keys) == 4

@@ -1,0 +1,1 @@
+"""Git on real repositories."""

@@ -1,0 +1,112 @@
+"""Gits that are kept: they do what a git of its own does, and a failure of one is told by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import a_repository, commit, git
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.commits import Commits, message
+from yaoki.adapters.git.refs import Move, Refs
+from yaoki.adapters.git.trees import raw_between
+from yaoki.errors import GitFailed
+
+pytestmark = pytest.mark.spec("13.1")
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return a_repository(tmp_path)
+
+
+def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
+    refs, head = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
+    other = "1" * len(head)
+
+    assert refs.move(Move("refs/yaoki/work/a/1", head), Move("refs/yaoki/work/a/2", head, ""))
+    assert not refs.move(Move("refs/yaoki/work/a/3", head), Move("refs/yaoki/work/a/2", head, ""))
+    with pytest.raises(GitFailed, match="nonexistent object"):
+        refs.move(Move("refs/yaoki/work/a/3", other))
+    assert refs.move(Move("refs/yaoki/work/a/1", "", head))
+
+    there = git(top, "for-each-ref", "--format=%(refname)", "refs/yaoki").splitlines()
+    assert there == ["refs/yaoki/work/a/2"]
+
+
+def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
+    refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
+    (top / "more").write_text("x")
+    second = commit(top)
+    refs.set(Move("refs/yaoki/work/a/1", first))
+
+    git(top, "update-ref", "refs/yaoki/work/a/1", second)
+    git(top, "pack-refs", "--all")
+
+    assert not refs.move(Move("refs/yaoki/work/a/1", first, first))
+    assert refs.move(Move("refs/yaoki/work/a/1", first, second))
+
+
+def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
+    """Names with newlines as well, and what was asked before it came to be."""
+    held, first = Git(top / ".git"), git(top, "rev-parse", "HEAD")
+    (top / "two\nlines").write_text("x")
+    (top / "end-").write_text("x")
+    (top / "a.txt").unlink()
+    second = commit(top)
+
+    words = ("diff-tree", "-r", "--raw", "-z", "--no-renames", first, second)
+    assert raw_between(held, first, second) == git(top, *words).encode()
+    assert raw_between(held, second, first) != raw_between(held, first, second)
+    assert raw_between(held, first, f"{first}^{{tree}}") == b""
+    with pytest.raises(GitFailed):
+        raw_between(held, first, "0" * len(first))
+
+
+@pytest.mark.parametrize(
+    ("name", "email"),
+    [("Una", "una@example.org"), ("七転び <八起き>\n.", '"u"<na@example.org>;')],
+)
+def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) -> None:
+    git(top, "config", "user.name", name)
+    git(top, "config", "user.email", email)
+    held, head = Git(top / ".git"), git(top, "rev-parse", "HEAD")
+    tree = git(top, "rev-parse", "HEAD^{tree}")
+    words = message("Ünïcode, and a subject", Run="ab12cd34")
+
+    made = Commits(held).make(tree, [head], words)
+    beside = held.text("commit-tree", "-p", head, tree, given=words.encode())
+
+    def without_time(sha: str) -> str:
+        form = "%T%n%P%n%an%n%ae%n%cn%n%ce%n%ad%n%B"
+        return git(top, "log", "-1", f"--format={form}", "--date=format:%z", sha)
+
+    assert without_time(made) == without_time(beside)
+    git(top, "update-ref", "refs/heads/made", made)
+    assert git(top, "fsck", "--strict") == ""
+
+
+def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
+    git(top, "config", "user.name", "...")
+    git(top, "config", "user.email", "<>")
+    tree = git(top, "rev-parse", "HEAD^{tree}")
+
+    made = Commits(Git(top / ".git")).make(tree, [], "words\n")
+
+    assert git(top, "log", "-1", "--format=%an <%ae>", made) == "yaoki <yaoki@localhost>"
+
+
+def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(top: Path) -> None:
+    refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
+    (top / "more").write_text("x")
+    second = commit(top)
+    for name in ("refs/yaoki/work/a/1", "refs/heads/alias"):
+        git(top, "symbolic-ref", name, "refs/heads/main")
+    git(top, "checkout", "-q", "--detach")
+
+    refs.set(Move("refs/yaoki/work/a/1", first))
+    assert git(top, "rev-parse", "main", "refs/yaoki/work/a/1").split() == [second, first]
+    assert refs.move(Move("refs/heads/alias", first, second), why="test: the user's own name")
+    assert git(top, "symbolic-ref", "refs/heads/alias") == "refs/heads/main"
+    assert git(top, "rev-parse", "main") == first

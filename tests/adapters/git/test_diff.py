@@ -1,0 +1,103 @@
+"""Every file of a change reaches the criteria, or a failure says how many did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.formats.quality.weakening import weakened
+from tests.repositories import World, a_world, commit, write
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.diff import changes
+from yaoki.core.model import Finding, OnFailure
+from yaoki.core.model.change import Change, Claims
+from yaoki.formats.quality import judge
+
+pytestmark = pytest.mark.spec("4.3", "4.4")
+MANY = 1_200
+FEW = 3
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def many(world: World, last: str, count: int = MANY) -> str:
+    """A commit of so many sources, of which the last one holds these words."""
+    for n in range(1, count):
+        write(world.repo / "many", **{f"m{n:04}__py": f"value = {n}\n"})
+    write(world.repo / "many", zz__py=last)
+    return commit(world.repo)
+
+
+def judged(found: tuple[Change, ...]) -> dict[str, Finding]:
+    return {one.check: one for one in judge(found, Claims(), exists=lambda _: True)}
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [("# TODO: later\n", "Q2"), ("# rest omitted\n", "Q3"), ("def broken(:\n", "Q4")],
+)
+def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, check: str) -> None:
+    """Only the first thousand files of a change were read, and nothing said so: whatever an agent
+    left in the rest landed as proven.
+    """
+    head = many(world, f"value = 0\n{text}")
+
+    found = world.workspace.changes(world.run.base, head)
+
+    assert len(found) == MANY
+    assert judged(found)[check].items[0].where.startswith("many/zz.py:")
+
+
+def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) -> None:
+    write(world.repo / "tests", test_z__py="def test_it():\n    assert run() == 1\n")
+    before = commit(world.repo)
+    (world.repo / "tests" / "test_z.py").unlink()
+    head = many(world, "value = 0\n")
+
+    found = weakened(world.workspace.changes(before, head))
+
+    assert found is not None
+    assert "test_it" in found.message
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda git, old, new: changes(git, old, new, files_max=FEW),
+        lambda git, old, new: changes(git, old, new, bytes_max=40),
+    ],
+    ids=["files", "bytes"],
+)
+def test_a_change_too_large_to_be_read_fails_by_number(
+    world: World, read: Callable[[Git, str, str], tuple[Change, ...]]
+) -> None:
+    """A bound there must be; beyond it the criteria fail and a person is asked."""
+    head = many(world, "value = 0\n", 10)
+
+    found = read(Git(world.repo / ".git"), world.run.base, head)
+
+    unread = [change.path for change in found if change.unread]
+    assert len(found) == 10
+    assert unread[-1] == "many/zz.py"
+    for check in ("Q2", "Q3", "Q4"):
+        failure = judged(found)[check]
+        assert f"{len(unread)} of 10 changed files were not looked at" in failure.message
+        assert "at most 20000 files and 64 MiB" in failure.message
+        assert failure.on_failure is OnFailure.ABORT
+
+
+def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
+    found = weakened((Change("tests/test_a.py", "", "", (), unread=True),))
+
+    assert found is not None
+    assert "1 of 1 changed test files were not looked at" in found.message
+
+
+@pytest.mark.parametrize("path", ["vendor/lib/a.py", "data/table.csv", "package-lock.json"])
+def test_files_that_nobody_judges_need_not_be_read(path: str) -> None:
+    assert judged((Change(path, None, "", (), unread=True),)) == {}

@@ -1,0 +1,128 @@
+"""What is remembered of a worktree's files saves reading them again, and never hides a change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import World, a_world, commit, git, started, worked, write
+from yaoki.core.model import RunId
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def _known(world: World, task_id: str) -> Path:
+    return next((world.root / ".index" / f"{task_id}.known").iterdir())
+
+
+@pytest.mark.spec("3.2", "6.1")
+def test_a_change_of_the_same_size_with_its_time_set_back_is_kept(world: World) -> None:
+    def agent(at: Path) -> None:
+        before = (at / "a.txt").stat()
+        write(at, a__txt="a1\na2\naX\n")
+        os.utime(at / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    again = worked(world, first, agent)
+
+    assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
+
+
+@pytest.mark.spec("3.2")
+def test_settings_that_make_git_trust_files_too_much_hide_nothing(world: World) -> None:
+    """Kept under them, too: whoever set them, what an agent changed is committed."""
+    for name, value in (("checkStat", "minimal"), ("trustctime", "false"), ("ignoreStat", "true")):
+        git(world.repo, "config", f"core.{name}", value)
+    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    file = Path(first.work.worktree) / "a.txt"
+    before = file.stat()
+
+    def agent(at: Path) -> None:
+        write(at, a__txt="a1\na2\naX\n", b__txt="c\n")
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    again = worked(world, first, agent)
+
+    assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
+    assert world.show(again.work.head, "b.txt") == "c"
+
+
+# git compares times by the second: what is written in the second of the index is always read again.
+READ = """#!/bin/sh
+[ "$1" = smudge ] && [ "$2" = z.txt ] && sleep 1.1
+[ "$1" = clean ] && echo "$2" >> {log}
+cat
+"""
+
+
+@pytest.mark.spec("13.1")
+def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
+    """A filter counts: git calls it for each file that it reads."""
+    world = a_world(tmp_path)
+    log, filter_ = tmp_path / "read", tmp_path / "filter"
+    filter_.write_text(READ.format(log=log))
+    filter_.chmod(0o755)
+    for way in ("clean", "smudge"):
+        git(world.repo, "config", f"filter.count.{way}", f"{filter_} {way} %f")
+    write(world.repo, __gitattributes="*.txt filter=count\n", z__txt="last\n")
+    commit(world.repo)
+    run = replace(world.run, id=RunId("cd34ef56"), base=git(world.repo, "rev-parse", "main"))
+    world.workspace.open_run(run)
+    begun = started(replace(world, run=run), world.task())
+    log.write_text("")
+
+    write(Path(begun.work.worktree), a__txt="changed\n")
+    kept = world.workspace.keep(run, begun)
+
+    assert world.show(kept.head, "a.txt") == "changed"
+    assert set(log.read_text().split()) - {"z.txt"} == {"a.txt"}
+
+
+@pytest.mark.spec("0.2")
+def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
+    begun = started(world, world.task())
+    known = _known(world, begun.id)
+
+    known.write_bytes(b"no index")
+    write(Path(begun.work.worktree), new__txt="1\n")
+    kept = world.workspace.keep(world.run, begun)
+    known.unlink()
+    write(Path(begun.work.worktree), new__txt="2\n")
+    again = world.workspace.keep(world.run, begun)
+
+    assert world.show(kept.head, "new.txt") == "1"
+    assert world.show(again.head, "new.txt") == "2"
+
+
+@pytest.mark.spec("3.2", "6.1")
+def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
+    """An agent finds the file, and marks a file in it as never changing."""
+    begun = started(world, world.task())
+    at, known = Path(begun.work.worktree), _known(world, begun.id)
+
+    marked = at.parent / "marked"
+    shutil.copy2(known, marked)
+    env = {**os.environ, "GIT_INDEX_FILE": str(marked)}
+    words = ["git", "update-index", "--assume-unchanged", "a.txt"]
+    subprocess.run(words, cwd=at, env=env, check=True)
+    shutil.copy2(marked, known)
+    write(at, a__txt="hidden\n")
+    kept = world.workspace.keep(world.run, begun)
+
+    assert world.show(kept.head, "a.txt") == "hidden"
+
+
+def test_nothing_is_remembered_of_a_task_that_is_over(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+
+    world.workspace.release(done)
+
+    assert list((world.root / ".index").iterdir()) == []

@@ -1,0 +1,113 @@
+"""A program that is kept: it answers again and again, and its death costs nobody anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import a_repository, commit
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.processes.conversation import Answer, Conversation
+from yaoki.errors import Fault
+
+ECHO = """
+import os, sys
+for line in sys.stdin:
+    if line == "die\\n":
+        sys.exit()
+    if line == "half\\n":
+        sys.stdout.write("ha")
+    else:
+        print(os.getpid(), line, end="")
+    sys.stdout.flush()
+"""
+
+
+def talk(timeout_s: float = 30) -> Conversation:
+    argv = [sys.executable, "-c", ECHO]
+    return Conversation(
+        argv, cwd=Path.cwd(), env=dict(os.environ), timeout=timedelta(seconds=timeout_s)
+    )
+
+
+def said(conversation: Conversation, line: str) -> tuple[int, str]:
+    pid, _, rest = conversation.ask(line.encode(), Answer.line).decode().partition(" ")
+    return int(pid), rest
+
+
+def said_at_last(conversation: Conversation, line: str) -> str:
+    """On a slow machine a program may take longer to begin than it is waited for."""
+    for _ in range(40):
+        with suppress(Fault):
+            return said(conversation, line)[1]
+    raise AssertionError("it never answered")
+
+
+@pytest.mark.spec("13.1")
+def test_one_program_answers_every_question() -> None:
+    conversation = talk()
+
+    first, second = said(conversation, "one"), said(conversation, "two")
+
+    assert (first[1], second[1]) == ("one", "two")
+    assert first[0] == second[0]
+
+
+@pytest.mark.spec("13.1")
+def test_a_program_that_was_killed_is_begun_anew() -> None:
+    conversation = talk()
+    pid, _ = said(conversation, "one")
+    os.kill(pid, signal.SIGKILL)
+
+    again, answer = said(conversation, "two")
+
+    assert answer == "two"
+    assert again != pid
+
+
+@pytest.mark.spec("13.1")
+def test_a_program_that_always_dies_is_told_of() -> None:
+    with pytest.raises(Fault, match="gave no answer"):
+        talk().ask(b"die", Answer.line)
+
+
+@pytest.mark.spec("13.1")
+def test_half_an_answer_is_never_taken_for_the_next() -> None:
+    conversation = talk(0.5)
+    with pytest.raises(Fault, match="gave no answer"):
+        conversation.ask(b"half", Answer.line)
+
+    assert said_at_last(conversation, "whole") == "whole"
+
+
+@pytest.mark.spec("13.1")
+def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
+    top = a_repository(tmp_path)
+    git = Git(top / ".git")
+    assert git.contents("HEAD:later.txt") is None
+
+    (top / "later.txt").write_text("x" * 200_000)
+    commit(top)
+
+    found = git.contents("HEAD:later.txt")
+    large = git.contents("HEAD:later.txt", bytes_max=1000)
+    assert found is not None
+    assert (found.kind, len(found.content)) == ("blob", 200_000)
+    assert large is not None
+    assert (large.size, large.content) == (200_000, b"")
+
+
+@pytest.mark.spec("0.6")
+def test_a_program_that_takes_no_more_holds_nobody_up() -> None:
+    """Stopped by somebody, and its pipe full."""
+    argv, limit = ["sleep", "60"], timedelta(seconds=0.2)
+    conversation = Conversation(argv, cwd=Path.cwd(), env=dict(os.environ), timeout=limit)
+
+    with pytest.raises(Fault, match="sleep gave no answer"):
+        conversation.ask(b"x" * 1_000_000, Answer.line)

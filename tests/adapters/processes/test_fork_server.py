@@ -1,0 +1,166 @@
+"""Shims forked from a process that is kept: nothing depends on it, and it leaves nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.ports import Launch, Look
+
+WORKER = """
+import pathlib, sys, time
+from yaoki.ports import Launch
+from yaoki.system import ShimProcesses
+folder, processes = pathlib.Path(sys.argv[1]), ShimProcesses()
+processes.start(folder, Launch(("sleep", "60"), str(folder.parent), {}))
+print("started", flush=True)
+time.sleep(60)
+"""
+# A python that starts shims and no stem.
+ONLY_ALONE = '#!/bin/sh\n[ $# -gt 3 ] || exit 1\nexec {python} "$@"\n'
+
+
+@pytest.fixture
+def processes() -> ShimProcesses:
+    return ShimProcesses()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "attempt"
+    yield place
+    ShimProcesses().end(place, "stop")
+
+
+def launch(folder: Path, *argv: str) -> Launch:
+    return Launch(argv, str(folder.parent), {"PATH": os.environ["PATH"]})
+
+
+def until(true: Callable[[], object]) -> None:
+    give_up = time.monotonic() + 40
+    while not true():
+        assert time.monotonic() < give_up, "waited in vain"
+        time.sleep(0.01)
+
+
+def ended(processes: ShimProcesses, folder: Path) -> Look:
+    until(lambda: processes.look(folder).phase != "running")
+    return processes.look(folder)
+
+
+def shim_of(folder: Path) -> psutil.Process:
+    return psutil.Process(json.loads((folder / "started.json").read_text())["pid"])
+
+
+def stem_of(folder: Path) -> psutil.Process:
+    stem = shim_of(folder).parent()
+    assert stem is not None
+    assert stem.cmdline()[-1].endswith("adapters/processes/shim/__main__.py"), (
+        "the shim was started alone"
+    )
+    return stem
+
+
+def is_gone(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.mark.spec("3.7")
+def test_shims_of_one_worker_have_one_stem_and_sessions_of_their_own(
+    processes: ShimProcesses, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        processes.start(folder, launch(folder, "sleep", "60"))
+
+    shims, (stem, other) = [shim_of(f) for f in folders], [stem_of(f) for f in folders]
+
+    assert stem == other
+    assert [os.getsid(shim.pid) for shim in shims] == [shim.pid for shim in shims]
+    assert [processes.end(f, "stop").ended_by for f in folders] == ["stop", "stop"]
+    until(lambda: not stem.children())
+
+
+@pytest.mark.spec("0.2", "3.7")
+def test_a_killed_stem_ends_no_agent_and_stops_no_start(
+    processes: ShimProcesses, folder: Path, tmp_path: Path
+) -> None:
+    processes.start(folder, launch(folder, "sleep", "60"))
+    stem_of(folder).send_signal(signal.SIGKILL)
+
+    other = tmp_path / "other"
+    processes.start(other, launch(folder, "sh", "-c", "exit 3"))
+
+    assert ended(processes, other).code == 3
+    assert processes.look(folder).phase == "running"
+    assert processes.end(folder, "stop").ended_by == "stop"
+
+
+@pytest.mark.spec("0.2", "3.7")
+def test_the_stem_ends_with_its_worker_and_the_agent_does_not(folder: Path) -> None:
+    argv = [sys.executable, "-c", WORKER, str(folder)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"started\n"
+        stem = stem_of(folder)
+        worker.kill()
+
+    until(lambda: is_gone(stem))
+    assert ShimProcesses().look(folder).phase == "running"
+    assert ShimProcesses().end(folder, "stop").ended_by == "stop"
+
+
+@pytest.mark.spec("3.7")
+def test_where_no_stem_starts_the_shim_starts_alone(folder: Path) -> None:
+    python = folder.parent / "python"
+    python.write_text(ONLY_ALONE.format(python=sys.executable))
+    python.chmod(0o755)
+    processes = ShimProcesses(python=str(python))
+
+    code = "until [ -e go ]; do sleep 0.05; done; exit 4"
+    processes.start(folder, launch(folder, "sh", "-c", code))
+
+    assert shim_of(folder).ppid() == os.getpid()
+    (folder.parent / "go").touch()
+    assert ended(processes, folder).code == 4
+
+
+def test_an_agent_is_given_nothing_of_the_stem(processes: ShimProcesses, folder: Path) -> None:
+    """Neither its descriptors nor what it does with signals."""
+    code = "ls /proc/self/fd | wc -l; grep SigIgn /proc/self/status; cat"
+
+    processes.start(folder, launch(folder, "sh", "-c", code))
+
+    assert ended(processes, folder).code == 0
+    descriptors, ignored = (folder / "out.log").read_text().splitlines()
+    assert int(descriptors) == 4, "its three, and that of the folder it lists"
+    assert ignored.split()[1] == "0" * 16
+
+
+@pytest.mark.spec("3.7")
+def test_a_forked_shim_that_fails_says_why(processes: ShimProcesses, folder: Path) -> None:
+    """As one that was started alone does: its last words are in shim.log."""
+    folder.mkdir()
+    (folder / "out.log").mkdir()
+
+    with pytest.raises(Exception, match="the shim failed: IsADirectoryError"):
+        processes.start(folder, launch(folder, "true"))
+
+
+def test_folders_with_odd_names_reach_the_stem(processes: ShimProcesses, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"a\nb\xff")
+
+    processes.start(folder, launch(folder, "true"))
+
+    assert ended(processes, folder).code == 0

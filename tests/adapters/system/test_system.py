@@ -1,0 +1,223 @@
+"""Our own commands, files and names against the real machine."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.time_limits import has_line, reached
+from yaoki.adapters.processes.command import run
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.adapters.system.files import disk_free, memory_free, plain_bytes, write_atomically
+from yaoki.adapters.system.machine import (
+    alive,
+    birth,
+    boot_id,
+    holder_dead,
+    holder_name,
+    machine_id,
+    own_machine_id,
+)
+from yaoki.errors import Fault
+
+ENV = {"PATH": os.environ["PATH"]}
+LONG = timedelta(seconds=30)
+
+
+def until_dead(pid: int) -> None:
+    give_up = time.monotonic() + 40
+    while birth(pid):
+        assert time.monotonic() < give_up, f"{pid} lives"
+        time.sleep(0.02)
+
+
+# ------------------------------------------------------------------ commands
+
+
+@pytest.mark.spec("6.3")
+def test_a_command_gives_its_code_and_both_outputs(tmp_path: Path) -> None:
+    done = run(["sh", "-c", "pwd; echo bad >&2; exit 3"], cwd=tmp_path, env=ENV, timeout=LONG)
+
+    assert (done.code, done.out, done.err) == (3, f"{tmp_path}\n".encode(), b"bad\n")
+
+
+@pytest.mark.parametrize(("given", "read"), [(None, b""), (b"", b""), (b"a\0b", b"a\0b")])
+def test_a_command_reads_only_what_it_is_given(
+    tmp_path: Path, given: bytes | None, read: bytes
+) -> None:
+    assert run(["cat"], cwd=tmp_path, env=ENV, timeout=LONG, input=given).out == read
+
+
+@pytest.mark.spec("6.3")
+def test_a_command_gets_no_other_environment(tmp_path: Path) -> None:
+    done = run(["/usr/bin/env"], cwd=tmp_path, env={"ONLY": "this"}, timeout=LONG)
+
+    assert done.out == b"ONLY=this\n"
+
+
+@pytest.mark.spec("6.3")
+def test_a_command_out_of_time_is_ended_with_its_children(tmp_path: Path) -> None:
+    code, child = "trap '' TERM; sleep 60 & echo $! > child; wait", tmp_path / "child"
+
+    def ended(limit_s: float) -> Fault:
+        with pytest.raises(Fault) as caught:
+            run(["sh", "-c", code], cwd=tmp_path, env=ENV, timeout=timedelta(seconds=limit_s))
+        return caught.value
+
+    fault, limit_s = reached(ended, lambda _: has_line(child))
+
+    assert re.fullmatch(rf"sh -c .* did not end within {limit_s:g} s", fault.sentence)
+    assert fault.transient
+    until_dead(int(child.read_text()))
+
+
+@pytest.mark.spec("6.3")
+@pytest.mark.parametrize("argv", [["yes"], ["head", "-c", "2000", "/dev/zero"]], ids=" ".join)
+def test_a_command_that_floods_is_refused(tmp_path: Path, argv: list[str]) -> None:
+    with pytest.raises(Fault, match="1000 are allowed") as caught:
+        run(argv, cwd=tmp_path, env=ENV, timeout=LONG, output_bytes_max=1000)
+
+    assert not caught.value.transient
+
+
+@pytest.mark.spec("4.7", "4.8")
+def test_a_command_that_cannot_start_has_a_fatal_code(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program\n")
+    cases = [
+        (["no-such-tool"], tmp_path, "RESOURCE_NOT_FOUND"),
+        (["./text"], tmp_path, "PERMISSION_DENIED"),
+        (["true"], tmp_path / "nowhere", "RESOURCE_NOT_FOUND"),
+    ]
+
+    for argv, cwd, code in cases:
+        with pytest.raises(Fault, match=f"cannot run {argv[0]}") as caught:
+            run(argv, cwd=cwd, env=ENV, timeout=LONG)
+
+        assert (caught.value.code, caught.value.transient) == (code, False)
+
+
+# ------------------------------------------------------------------ who lives
+
+
+@pytest.mark.spec("11.3")
+def test_we_ourselves_are_a_living_holder() -> None:
+    name = holder_name()
+
+    assert not holder_dead(name)
+    assert not holder_dead(f"{name}:slot-3")
+    assert name.startswith(f"{machine_id()}:{os.getpid()}:")
+
+
+@pytest.mark.spec("11.3")
+def test_only_a_holder_known_to_be_gone_is_dead() -> None:
+    machine, pid, start, boot = holder_name().split(":")
+
+    assert holder_dead(f"{machine}:{pid}:{int(start) - 1}:{boot}"), "another process by now"
+    assert holder_dead(f"{machine}:{pid}:{start}:00000000"), "the machine started anew"
+    assert not holder_dead(f"elsewhere:{pid}:{int(start) - 1}:{boot}"), "nothing is known of others"
+    for unreadable in ("", "x", machine, f"{machine}:a:b:c", f"{machine}:1"):
+        assert not holder_dead(unreadable)
+
+
+def test_a_machine_without_an_id_gets_one_and_keeps_it(tmp_path: Path) -> None:
+    made = own_machine_id(tmp_path / "state" / "machine-id")
+
+    assert len(made) == 32
+    assert own_machine_id(tmp_path / "state" / "machine-id") == made
+    assert [file.name for file in (tmp_path / "state").iterdir()] == ["machine-id"]
+
+
+def test_a_zombie_does_not_live() -> None:
+    """Nobody collects it, so its number still answers to signals."""
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    start = birth(child.pid)
+    assert alive(child.pid, start, boot_id())
+    assert not alive(child.pid, start + 1, boot_id())
+    assert not alive(child.pid, start, "another boot")
+
+    assert child.stdin
+    child.stdin.write(b"\n")
+    child.stdin.close()
+    until_dead(child.pid)
+
+    os.kill(child.pid, 0)
+    assert not alive(child.pid, start, boot_id())
+    child.wait()
+
+
+# ------------------------------------------------------------------ files
+
+
+@pytest.mark.spec("0.2")
+def test_a_write_replaces_the_file_and_leaves_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "facts.json"
+    write_atomically(file, b"old")
+    write_atomically(file, b"new")
+
+    assert file.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_write_that_fails_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    (target / "full").mkdir(parents=True)
+
+    with pytest.raises(Fault, match="cannot write"):
+        write_atomically(target, b"data")
+
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.spec("14.4")
+def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(plain)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    others = ("link", "pipe", "folder", "missing", "plain/in", "x" * 300)
+
+    assert plain_bytes(plain, 3) == b"123"
+    assert [plain_bytes(tmp_path / name, 3) for name in others] == [None] * len(others)
+
+
+@pytest.mark.spec("11.5")
+def test_the_room_left_is_known(tmp_path: Path) -> None:
+    assert disk_free(tmp_path / "not" / "made" / "yet") > 0
+    assert 0 < memory_free() < 1 << 50
+
+
+@pytest.mark.parametrize(
+    ("env", "home"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.local/state/yaoki"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "/state"}, "/state/yaoki"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "/state", "YAOKI_HOME": "/own"}, "/own"),
+    ],
+    ids=["home", "xdg", "own"],
+)
+def test_the_state_folder_follows_the_environment(
+    tmp_path: Path, env: dict[str, str], home: str
+) -> None:
+    code = "from yaoki.system import state_home; print(state_home())"
+
+    done = run([sys.executable, "-c", code], cwd=tmp_path, env=env, timeout=LONG)
+
+    assert done.out.decode() == f"{home}\n", done.err.decode()
+
+
+def test_the_clock_is_aware_and_the_dice_are_fair() -> None:
+    clock = SystemClock()
+    before = clock.now()
+    clock.sleep(timedelta(milliseconds=5))
+    clock.sleep(timedelta(seconds=-1))
+
+    assert before.tzinfo is UTC
+    assert clock.now() - before >= timedelta(milliseconds=5)
+    assert all(0 <= clock.chance() < 1 for _ in range(100))
+    assert clock.chance() != clock.chance()

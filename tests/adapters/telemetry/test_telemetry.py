@@ -1,0 +1,455 @@
+"""What machines watch: a real scrape, a real receiver of traces, logs that a machine reads."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
+from tests.adapters.telemetry.collector import Got, Received, receiving
+from tests.builders import NOW
+from tests.faces.web.conftest import SECRET, the_plan
+from tests.faces.web.served import Client, Served, serving
+from yaoki.adapters.telemetry import FAMILIES, Counters, Sample, exposed
+from yaoki.adapters.telemetry.collector import collector_of
+from yaoki.adapters.telemetry.metrics import SERIES_MAX
+from yaoki.ports import Entry
+
+pytestmark = pytest.mark.acceptance
+DOCS = Path(__file__).parents[3] / "docs"
+LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
+PART = re.compile(r"_(bucket|sum|count)$")
+
+
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path) -> Place:
+    return Place(tmp_path, pycache)
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+    """A lie and its cure, a question and who waits for it, with a receiver of its trace."""
+    place = Place(tmp_path_factory.mktemp("observed"), pycache)
+    place.env["MY_API_KEY"] = SECRET
+    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    assert done.code == 4, done.out + done.err
+    return place
+
+
+@pytest.fixture(scope="session")
+def served(played: Place) -> Iterator[Served]:
+    with serving(played) as server:
+        yield server
+
+
+def read(text: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+    """The text format, read strictly: each line is a comment of a family, or a sample of it."""
+    found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+    family = ""
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split()[2]
+            assert family not in {PART.sub("", name) for name in found}, "a family stands once"
+            continue
+        if line.startswith("# TYPE "):
+            assert line == f"# TYPE {family} {FAMILIES[family].type}"
+            continue
+        match = LINE.fullmatch(line)
+        assert match, line
+        name, labels, value = match[1], match[2] or "", float(match[3])
+        part = FAMILIES[family].type == "histogram"
+        assert (PART.sub("", name) if part else name) == family, line
+        pairs = tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels))
+        assert pairs not in found.setdefault(name, {}), "a series stands once"
+        found[name][pairs] = value
+    return found
+
+
+# ------------------------------------------------------------------ metrics
+
+
+@pytest.mark.spec("14.1")
+def test_a_scraper_with_a_token_reads_what_happened(played: Place, served: Served) -> None:
+    token = played.yaoki("metrics", "--token").out.strip()
+
+    answer = Client(served.port, token).ask("GET", "/metrics")
+
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = read(answer.body.decode())
+    story = Counter(played.story())
+    assert found["yaoki_tasks"] == {
+        (("state", state),): n
+        for state, n in {
+            "WAITING": 1, "ACTIVE": 0, "ESCALATED": 1, "DONE": 2, "CANCELLED": 0, "REPLACED": 0,
+        }.items()
+    }  # fmt: skip
+    for name, event in {
+        "yaoki_claims_total": "TASK_CLAIMED",
+        "yaoki_attempts_started_total": "ATTEMPT_STARTED",
+        "yaoki_landings_total": "TASK_LANDED",
+        "yaoki_check_seconds_count": "CHECK_FINISHED",
+        "yaoki_agent_seconds_count": "AGENT_FINISHED",
+        "yaoki_cost_unknown_total": "AGENT_FINISHED",
+        "yaoki_leases_expired_total": "LEASE_EXPIRED",
+    }.items():
+        assert found[name] == {(): story[event]}, name
+    retried = (("kind", "QUALITY_FAILURE"), ("pattern", "test-failed"))
+    assert found["yaoki_retries_total"] == {retried: 1}
+    assert found["yaoki_waits_total"][(("cause", "PERSON"),)] == 1
+    assert found["yaoki_metrics_complete"] == {(): 1}
+
+
+@pytest.mark.spec("14.1", "14.2")
+def test_metrics_name_nobody_and_are_for_those_with_a_pass(played: Place, served: Served) -> None:
+    token = played.yaoki("metrics", "--token").out.strip()
+
+    refused = [Client(served.port, given).ask("GET", "/metrics") for given in ("", "x", token[:-1])]
+    with_the_link = served.looker.ask("GET", "/metrics")
+    elsewhere = Client(served.port, token).get("/runs")
+    foreign = Client(served.port, token).ask("GET", "/metrics", Host="evil.example")
+
+    assert [answer.status for answer in refused] == [401, 401, 401]
+    assert with_the_link.status == 200
+    assert elsewhere.status == 401, "a scraper's token opens nothing else"
+    assert foreign.status == 421
+    text = with_the_link.body.decode()
+    names = {task["name"] for task in played.status()["tasks"]}
+    labels = {value for found in read(text).values() for pairs in found for _, value in pairs}
+    assert not labels & {*names, played.status()["run"]}
+    assert SECRET not in text
+
+
+def test_the_command_prints_what_the_server_answers(played: Place, served: Served) -> None:
+    printed = played.yaoki("metrics")
+
+    assert printed.code == 0
+    assert printed.out == served.looker.ask("GET", "/metrics").body.decode()
+
+
+@pytest.mark.parametrize("kept", ["", "{", '{"store": 1}', '{"after": "x", "values": [[1]]}', "[]"])
+def test_counting_anew_gives_the_same_numbers(played: Place, kept: str) -> None:
+    """The file of what was counted only saves time; a damaged one costs nothing else."""
+    before = played.yaoki("metrics").out
+    (played.repo / ".yaoki" / "metrics.json").write_text(kept)
+
+    assert played.yaoki("metrics").out == before
+
+
+@pytest.mark.spec("11.7")
+def test_archiving_old_runs_takes_nothing_back(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    for _ in range(2):
+        assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
+    before = read(place.yaoki("metrics").out)
+    place.settings("[archive]\nafter_days = 0\nruns_max = 1\nruns_kept = 1\n")
+
+    assert place.yaoki("prune").code == 0
+
+    after = read(place.yaoki("metrics").out)
+    assert before["yaoki_runs"][(("status", "finished"),)] == 2
+    assert after["yaoki_runs"][(("status", "finished"),)] == 1
+    assert after["yaoki_landings_total"] == before["yaoki_landings_total"] == {(): 2}
+
+
+def test_before_the_first_run_there_are_numbers_too(place: Place) -> None:
+    printed = place.yaoki("metrics")
+
+    assert printed.code == 0
+    assert read(printed.out)["yaoki_landings_total"] == {(): 0}
+    assert not (place.repo / ".yaoki").exists(), "who only looks makes nothing"
+
+
+def entry(event: str, at: float = 0.0, task: str = "r-1", **data: Any) -> Entry:
+    return Entry(1, NOW + timedelta(seconds=at), "r", task, 1, event, data)
+
+
+def test_no_metric_gets_more_series_than_its_bound() -> None:
+    counters = Counters()
+    for n in range(10 * SERIES_MAX):
+        counters.add(entry("RECONCILED", mismatch=f"mismatch {n}"))
+        failure = {"kind": f"K{n}", "pattern": f"own-{n}"}
+        counters.add(entry("RETRY_DECISION", failure=failure, delay_ms=1))
+
+    found = read(exposed(counters.samples()))
+
+    assert len(found["yaoki_reconciled_total"]) <= SERIES_MAX + 1
+    assert sum(found["yaoki_reconciled_total"].values()) == 10 * SERIES_MAX
+    assert found["yaoki_retries_total"] == {
+        (("kind", "OTHER"), ("pattern", "OTHER")): 10 * SERIES_MAX
+    }
+
+
+def test_buckets_add_up_and_what_was_kept_goes_on() -> None:
+    counters = Counters()
+    for seconds in (0.05, 0.1, 0.3, 4000.0):
+        counters.add(entry("CHECK_FINISHED", outcome="PASSED", seconds=seconds))
+    counters.add(entry("ESCALATE_DECISION", failure={"kind": "FATAL_ERROR"}, blocked="MANUAL"))
+    kept = Counters.from_data(json.loads(json.dumps(counters.to_data())))
+    kept.add(entry("ESCALATION_ANSWERED", at=90, choice="retry"))
+
+    found = read(exposed(kept.samples()))
+
+    edges = {dict(pairs)["le"]: n for pairs, n in found["yaoki_check_seconds_bucket"].items()}
+    assert (edges["0.1"], edges["0.5"], edges["3600"], edges["+Inf"]) == (2, 3, 3, 4)
+    assert list(edges.values()) == sorted(edges.values())
+    assert found["yaoki_check_seconds_sum"] == {(): 4000.45}
+    assert found["yaoki_wait_seconds_total"] == {(("cause", "PERSON"),): 90}
+
+
+def test_a_label_may_hold_anything() -> None:
+    strange = 'a "b" \\ c\nd'
+
+    text = exposed([Sample("yaoki_info", "yaoki_info", (("version", strange),), 1.0)])
+
+    assert text.splitlines()[-1] == 'yaoki_info{version="a \\"b\\" \\\\ c\\nd"} 1'
+
+
+# ------------------------------------------------------------------ the dashboard and the guide
+
+
+def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
+    board = json.loads((DOCS / "dashboards" / "yaoki.json").read_text())
+
+    asked = {
+        (panel["title"], name, labels)
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for name, labels in re.findall(r"\b(yaoki_\w+)\{([^}]*)\}", target["expr"])
+    }
+    grouped = {
+        (name, label)
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for by in re.findall(r"sum by \(([\w, ]+)\)", target["expr"])
+        for name in re.findall(r"\b(yaoki_\w+)", target["expr"])
+        for label in by.split(", ")
+    }
+
+    assert len(asked) > 15
+    for title, name, labels in asked:
+        family = name if name in FAMILIES else PART.sub("", name)
+        assert family in FAMILIES, f"{title}: there is no {name}"
+        own = {label for label in re.findall(r"(\w+)=", labels) if label != "instance"}
+        assert own <= {*FAMILIES[family].labels}, f"{title}: {name} has no {own}"
+    for name, label in grouped:
+        family = name if name in FAMILIES else PART.sub("", name)
+        assert label in {*FAMILIES[family].labels, "le"}, f"{name} has no {label}"
+    places = [tuple(panel["gridPos"].values()) for panel in board["panels"]]
+    assert len(set(places)) == len(places), "no panel lies on another"
+
+
+def test_every_metric_stands_in_the_guide() -> None:
+    guide = (DOCS / "guides" / "observability.md").read_text()
+
+    missing = [name for name in FAMILIES if f"`{name}`" not in guide]
+    invented = {name for name in re.findall(r"`(yaoki_[a-z_]+)`", guide) if name not in FAMILIES}
+
+    assert not missing
+    assert not invented
+
+
+# ------------------------------------------------------------------ traces
+
+
+def traced(place: Place, held: Received, **more: str) -> None:
+    place.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = held.address
+    place.env.update(more)
+
+
+def by_id(spans: list[Got]) -> dict[str, Got]:
+    assert len({span.id for span in spans}) == len(spans), "no span is sent twice"
+    return {span.id: span for span in spans}
+
+
+def whole(spans: list[Got]) -> dict[str, Got]:
+    """One trace, one root, everybody's parent is there, nobody ends before it begins."""
+    known = by_id(spans)
+    assert len({span.trace for span in spans}) == 1
+    assert [span.name for span in spans if not span.parent] == ["run"]
+    assert all(span.parent in known for span in spans if span.parent)
+    assert all(span.start <= span.end for span in spans)
+    return known
+
+
+def once(spans: list[Got]) -> list[Got]:
+    """Who is killed between sending and noting it sends again: the same, under the same id."""
+    known: dict[str, Got] = {}
+    for span in spans:
+        assert known.setdefault(span.id, span) == span
+    return list(known.values())
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("protocol", ["http/protobuf", "http/json"])
+def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
+    place: Place, protocol: str
+) -> None:
+    with receiving() as held:
+        traced(
+            place,
+            held,
+            OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
+            OTEL_EXPORTER_OTLP_HEADERS="x-own=a%20b",
+            OTEL_EXPORTER_OTLP_COMPRESSION="gzip" if protocol == "http/json" else "none",
+            OTEL_RESOURCE_ATTRIBUTES="deployment.environment=tests",
+            MY_API_KEY=SECRET,
+        )
+        plan = {**the_plan(), "goal": f"Rehearse {SECRET}"}
+        done = place.yaoki("run", place.plan(plan), "--json")
+
+    assert (done.code, done.err) == (4, "")
+    assert set(held.paths) == {"/v1/traces"}
+    assert {headers["x-own"] for headers in held.headers} == {"a b"}
+    assert held.resources[0]["service.name"] == "yaoki"
+    assert held.resources[0]["deployment.environment"] == "tests"
+    assert SECRET not in repr(held.spans)
+    known, story = whole(held.spans), Counter(place.story())
+    names = Counter(span.name for span in held.spans)
+    assert names["attempt"] == story["ATTEMPT_STARTED"]
+    assert names["check"] == story["CHECK_FINISHED"]
+    assert names["prepare"] == names["work"] == names["attempt"]
+    assert names["land"] == story["TASK_LANDED"] + story["LAND_REFUSED"]
+    assert names["wait BACKOFF"] == story["RETRY_DECISION"] == 1
+    parents = {(span.name, known[span.parent].name) for span in held.spans if span.parent}
+    assert parents == {
+        *(("attempt", "run"), ("wait SLOT", "run"), ("wait NEEDS", "run"), ("wait BACKOFF", "run")),
+        *((stage, "attempt") for stage in ("prepare", "work", "verify", "land")),
+        ("check", "verify"),
+    }
+    lies = [
+        s for s in held.spans if s.name == "attempt" and s.attributes["yaoki.task.name"] == "lie"
+    ]
+    ends = {int(s.attributes["yaoki.attempt"]): s.attributes["yaoki.outcome"] for s in lies}
+    assert ends == {1: "RETRY", 2: "LANDED"}
+    assert next(s.failed for s in lies if s.attributes["yaoki.outcome"] == "RETRY")
+
+
+@pytest.mark.spec("0.2")
+def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> None:
+    """Every span comes, whoever sends it; the agent outlives its worker."""
+    gate = place.folder / "go"
+    acts = [{"say": "begun"}, waits_for(gate), *writes("b.txt")]
+    plan = a_plan(
+        {"a": [writes("a.txt")], "b": [acts]},
+        [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], "needs": ["a"]}],
+        {"a": holds("a.txt"), "b": holds("b.txt")},
+    )
+    with receiving() as held:
+        traced(place, held)
+        first = place.start("run", place.plan(plan))
+        until(lambda: place.stored() and "PROMPT_SENT" in place.story("b"), "b is at work")
+        until(lambda: "attempt" in [span.name for span in held.spans], "a's attempt was sent")
+        first.kill()
+        first.communicate()
+        gate.touch()
+        second = place.yaoki("resume", "--json")
+
+    assert second.code == 0, second.err
+    spans = once(held.spans)
+    whole(spans)
+    names = Counter(span.name for span in spans)
+    assert names["attempt"] == Counter(place.story())["ATTEMPT_STARTED"]
+    assert names["summary"] == 1
+    landed = [s for s in spans if s.attributes.get("yaoki.outcome") == "LANDED"]
+    assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
+
+
+def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    with receiving() as held:
+        traced(place, held)
+        held.answer = 503
+        away = place.yaoki("run", place.plan(plan), "--quiet")
+        refused, held.answer = held.refused, 200
+        assert not held.spans
+        later = place.yaoki("resume", "--quiet")
+
+    assert (away.code, later.code) == (0, 0)
+    assert refused >= 1
+    assert away.err.count("answered 503; tried again, nothing is lost") == 1, "said once"
+    whole(held.spans)
+    assert {"attempt", "summary", "check"} <= {span.name for span in held.spans}
+
+
+def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> None:
+    plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    with receiving() as held:
+        traced(place, held)
+        held.answer = 400
+        done = place.yaoki("run", place.plan(plan), "--quiet")
+
+    assert done.code == 0
+    assert "answered 400; those spans are left out" in done.err
+
+
+@pytest.mark.parametrize(
+    ("env", "sends", "warns"),
+    [
+        ({}, "", ""),
+        ({"ENDPOINT": "http://c:4318/"}, "http://c:4318/v1/traces", ""),
+        ({"ENDPOINT": "http://c", "TRACES_ENDPOINT": "https://d/own"}, "https://d/own", ""),
+        ({"ENDPOINT": "http://c", "PROTOCOL": "grpc"}, "", "'grpc'"),
+        ({"ENDPOINT": "c:4318"}, "", "no http"),
+        ({"ENDPOINT": "http://c", "TIMEOUT": "soon"}, "http://c/v1/traces", ""),
+    ],
+    ids=["nothing", "base", "own", "grpc", "no address", "no time"],
+)
+def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warns: str) -> None:
+    said: list[str] = []
+    full = {f"OTEL_EXPORTER_OTLP_{name}": value for name, value in env.items()}
+
+    found = collector_of(full, said.append)
+    off = collector_of({**full, "OTEL_SDK_DISABLED": "true"}, said.append)
+    other = collector_of({**full, "OTEL_TRACES_EXPORTER": "none"}, said.append)
+
+    assert (found.address if found else "") == sends
+    assert off is None
+    assert other is None
+    assert warns in said[0] if warns else not said, said
+
+
+# ------------------------------------------------------------------ logs
+
+
+@pytest.mark.spec("11.8", "14.2")
+def test_a_worker_logs_one_object_a_line(place: Place) -> None:
+    place.env["MY_API_KEY"] = SECRET
+    plan = a_plan(
+        {"a": [writes("a.txt", "bad\n"), writes("a.txt")]},
+        [{"id": "a", "checks": ["a"]}],
+        {"a": holds("a.txt")},
+    )
+    assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
+    worker = place.start("worker", "--log-format", "json")
+    try:
+        until(lambda: "FINAL_SUMMARY" in place.story(), "the run is over")
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        out, _ = worker.communicate(timeout=40)
+
+    told = [json.loads(line) for line in out.splitlines()]
+    events = [one["event"] for one in told if "event" in one]
+    landed = next(one for one in told if one.get("event") == "TASK_LANDED")
+    assert worker.returncode == 0
+    assert told[0]["message"].startswith("worker: serving every open run")
+    assert {"TASK_CLAIMED", "RETRY_DECISION", "TASK_LANDED", "FINAL_SUMMARY"} <= set(events)
+    assert landed["task"] == place.task("a")["id"]
+    assert (landed["attempt"], landed["level"]) == (2, "info")
+    assert next(one for one in told if one.get("event") == "RETRY_DECISION")["level"] == "warning"
+    assert all({"at", "level"} <= one.keys() for one in told)
+    assert SECRET not in out

@@ -1,0 +1,1 @@
+"""Worktrees and branches on real repositories."""

@@ -1,0 +1,295 @@
+"""Killed anywhere, every operation can be repeated and ends where it would have."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.repositories import (
+    World,
+    a_world,
+    approved,
+    conflicted,
+    git,
+    landed,
+    started,
+    worked,
+    write,
+)
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.core.model import Task, Work
+from yaoki.ports import Candidate, Kept, Place
+
+pytestmark = pytest.mark.spec("0.2")
+
+# A git that lets its caller be killed right after the n-th command.  What it must know stands in
+# files: it is given no variables of others.
+KILLING_GIT = """#!/bin/sh
+. "${0%/*}/known"
+n=$(($(cat "$COUNT") + 1))
+echo $n > "$COUNT"
+"$REAL_GIT" "$@"
+code=$?
+[ "$n" = "$(cat "$COUNT.kill")" ] && kill -9 $PPID
+exit $code
+"""
+
+# Calls a method in one process after another, the n-th killed after its n-th git command,
+# until one is through; the results and the number of killed ones go to a file.
+CALLER = """
+import os, pickle, sys
+from pathlib import Path
+from yaoki.workspace import GitWorkspace
+repo, root, file, count = map(Path, sys.argv[1:5])
+method, args = pickle.loads(file.read_bytes())
+for n in range(1, 40):
+    count.write_text("0")
+    Path(f"{count}.kill").write_text(str(n))
+    if (pid := os.fork()) == 0:
+        result = getattr(GitWorkspace(repo, root), method)(*args)
+        file.write_bytes(pickle.dumps((n - 1, result)))
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code != -9:
+        sys.exit(code)
+sys.exit("more than 40 git commands")
+"""
+
+
+class Killer:
+    """Calls a method again and again, killed after its 1st, 2nd, 3rd … git command."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self._world, self._folder = world, folder
+        real = shutil.which("git")
+        assert real
+        (folder / "bin").mkdir()
+        (folder / "bin" / "git").write_text(KILLING_GIT)
+        (folder / "bin" / "known").write_text(f"REAL_GIT='{real}' COUNT='{folder / 'count'}'\n")
+        (folder / "bin" / "git").chmod(0o755)
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self._env = {**os.environ, "PATH": path}
+        self.kills = 0
+
+    def call(self, method: str, *args: object) -> Any:
+        file = self._folder / "call"
+        file.write_bytes(pickle.dumps((method, args)))
+        paths = (self._world.repo, self._world.root, file, self._folder / "count")
+        done = subprocess.run(
+            [sys.executable, "-c", CALLER, *map(str, paths)],
+            env=self._env,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        kills, result = pickle.loads(file.read_bytes())  # noqa: S301  # our own words, just written
+        self.kills += kills
+        return result
+
+
+@pytest.mark.slow
+@pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
+def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    other = landed(world, world.task(2), lambda at: write(at, other="o"))
+    killer = Killer(world, tmp_path)
+    task = world.task()
+
+    place: Place = killer.call("prepare", world.run, task, 1)
+    task = replace(task, attempt=1, work=Work(base=place.base))
+    write(place.worktree, new="n\n", debug__log="ignored")
+    git(place.worktree, "checkout", "-q", "-b", "elsewhere")
+    kept: Kept = killer.call("keep", world.run, task)
+    task = replace(task, work=replace(task.work, head=kept.head))
+    found: Candidate = killer.call("candidate", world.run, task)
+    head: str = killer.call("land", world.run, found.commit, found.onto)
+    killer.call("release", task)
+
+    assert killer.kills > 10
+    assert place.base == found.onto == other.landed
+    assert head == found.commit == world.workspace.head(world.run)
+    assert kept.changed == found.changed == ("new",)
+    assert world.show(world.run.branch, "new") == "n"
+    assert (
+        git(world.repo, "rev-list", "--first-parent", "--count", f"{other.landed}..{head}") == "1"
+    )
+    assert world.workspace.worktrees() == {"ab12cd34-2"}
+    saved = {w.ref: w.commit for w in world.workspace.saved() if w.task_id == task.id}
+    assert saved.pop(f"refs/yaoki/work/{task.id}/1-ignored") is not None
+    assert list(saved.values()) == [kept.head]
+    assert world.show(f"refs/yaoki/work/{task.id}/1-ignored", "debug.log") == "ignored"
+    assert git(world.repo, "fsck", "--no-dangling") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("0.2", "8.1", "9.6")
+def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    at = Path(done.work.worktree)
+    write(at, untracked="u", a__txt="changed\n")
+    world.workspace.snapshot(done, 1)
+    write(at, later="l", untracked="other")
+    killer = Killer(world, tmp_path)
+
+    killer.call("restore", "ab12cd34-1-1", done)
+    head: str = killer.call("undo", world.run, done.landed, done.id, approved)
+
+    assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
+    assert (at / "untracked").read_text() == "u"
+    assert any(world.files(work.commit) >= {"later"} for work in world.workspace.saved())
+    assert git(world.repo, "rev-list", "--count", f"{done.landed}..{head}") == "1"
+    assert "new" not in world.files(head)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("0.2", "10.4")
+def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    mine = conflicted(worked(world, world.task(), lambda at: write(at, a__txt="mine\n")))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    at = Path(mine.work.worktree)
+    git(at, "merge", "-q", world.run.branch, code=1)
+    write(at, a__txt="both\n")
+    task = replace(mine, take_over=True)
+    killer = Killer(world, tmp_path)
+
+    place: Place = killer.call("prepare", world.run, task, 2)
+    killer.call("snapshot", task, 2)
+    task = replace(task, attempt=2, work=Work(base=place.base))
+    kept: Kept = killer.call("keep", world.run, task)
+    task = replace(task, work=replace(task.work, head=kept.head))
+    shutil.rmtree(at)
+    killer.call("rebuild", task)
+    found: Candidate = killer.call("candidate", world.run, task)
+
+    assert killer.kills > 10
+    assert (found.conflicts, found.markers) == ((), ())
+    assert (at / "a.txt").read_text() == "both\n"
+    assert git(at, "rev-parse", "HEAD") == found.commit
+    assert git(at, "status", "--porcelain") == ""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def admin(world: World, task: Task) -> Path:
+    return world.repo / ".git" / "worktrees" / task.id
+
+
+def is_ready(world: World, task: Task) -> bool:
+    place = world.workspace.prepare(world.run, task, task.attempt + 1)
+    state = git(place.worktree, "status", "--porcelain", "--branch")
+    return place.fresh and state == f"## yaoki/{task.id}"
+
+
+@pytest.mark.spec("3.1", "8.6")
+def test_a_folder_git_knows_nothing_of_is_replaced(world: World) -> None:
+    write(world.root / "ab12cd34-1", half="h")
+
+    assert is_ready(world, world.task())
+
+
+@pytest.mark.spec("3.1", "8.6")
+def test_a_folder_git_knows_but_which_is_gone_is_made_again(world: World) -> None:
+    begun = started(world, world.task())
+    shutil.rmtree(begun.work.worktree)
+
+    assert is_ready(world, begun)
+
+
+@pytest.mark.spec("3.1", "8.6")
+def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
+    """Killed inside `git worktree add`: locked as initializing, an index half written."""
+    begun = started(world, world.task())
+    (admin(world, begun) / "locked").write_text("initializing\n")
+    (admin(world, begun) / "index").rename(admin(world, begun) / "index.lock")
+    (Path(begun.work.worktree) / "a.txt").unlink()
+
+    assert is_ready(world, begun)
+    assert world.workspace.saved() == []
+
+
+@pytest.mark.spec("3.1", "8.6")
+def test_a_worktree_somebody_locked_is_replaced_after_its_work_is_kept(world: World) -> None:
+    begun = started(world, world.task())
+    write(Path(begun.work.worktree), work="w")
+    git(world.repo, "worktree", "lock", begun.work.worktree)
+
+    assert is_ready(world, replace(begun, fresh_next=True))
+    assert [world.files(work.commit) >= {"work"} for work in world.workspace.saved()] == [True]
+
+
+@pytest.mark.spec("3.2", "4.8")
+def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
+    begun = started(world, world.task())
+    write(Path(begun.work.worktree), work="w")
+    for lock in (
+        admin(world, begun) / "index.lock",
+        admin(world, begun) / "HEAD.lock",
+        world.repo / ".git" / "refs" / "heads" / "yaoki" / "ab12cd34-1.lock",
+    ):
+        lock.touch()
+
+    kept = world.workspace.keep(world.run, begun)
+    found = world.workspace.candidate(
+        world.run, replace(begun, work=replace(begun.work, head=kept.head))
+    )
+
+    assert found.changed == ("work",)
+
+
+@pytest.mark.spec("8.2")
+def test_what_a_killed_removal_left_is_swept(world: World) -> None:
+    write(world.root / ".trash" / "ab12cd34-9.x", old="o")
+    write(world.root / ".index" / "ab12cd34-1.x", index="i")
+
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.release(done)
+
+    assert not list((world.root / ".trash").iterdir())
+    assert not list((world.root / ".index").iterdir())
+
+
+@pytest.mark.spec("0.2")
+def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path) -> None:
+    (tmp_path / "short").symlink_to(world.root)
+    started(world, world.task())
+    other = replace(world, workspace=GitWorkspace(world.repo, tmp_path / "short"))
+
+    kept = other.workspace.keep(world.run, replace(world.task(), attempt=1))
+
+    assert kept.head == world.run.base
+
+
+@pytest.mark.spec("0.2", "8.6")
+@pytest.mark.parametrize("left", ["all", "the note alone"])
+def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
+    tmp_path: Path, left: str
+) -> None:
+    """The folder is gone, and git still knows of it: the next life must see that as well."""
+    world = a_world(tmp_path)
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    admin = world.repo / ".git" / "worktrees" / done.id
+    shutil.rmtree(done.work.worktree)
+    if left != "all":
+        for file in admin.iterdir():
+            if file.name != "gitdir":
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    found = world.workspace.worktrees()
+    world.workspace.release(done)
+
+    assert done.id in found
+    assert not admin.exists()
+    assert world.workspace.worktrees() == frozenset()

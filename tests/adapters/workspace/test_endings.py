@@ -1,0 +1,461 @@
+"""merge, undo, snapshots, recovered work, and files a fresh worktree brings along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import (
+    World,
+    a_repository,
+    a_world,
+    approved,
+    commit,
+    git,
+    landed,
+    started,
+    user_state,
+    worked,
+    write,
+)
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.adapters.workspace.facade import PACK_EVERY
+from yaoki.adapters.workspace.worktrees import included_files
+from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+@pytest.fixture
+def away(world: World) -> World:
+    """The user is on another branch, and one task has landed."""
+    landed(world, world.task(), lambda at: write(at, new="n", a__txt="A\na2\na3\n"))
+    git(world.repo, "checkout", "-q", "-b", "elsewhere")
+    return world
+
+
+def on_main(world: World, **files: str) -> str:
+    """Somebody commits to main meanwhile."""
+    git(world.repo, "checkout", "-q", "main")
+    write(world.repo, **files)
+    made = commit(world.repo, "meanwhile")
+    git(world.repo, "checkout", "-q", "elsewhere")
+    return made
+
+
+@pytest.mark.spec("9.6")
+def test_a_base_that_stood_still_is_fast_forwarded(away: World) -> None:
+    merged = away.workspace.merge(away.run, approve=approved)
+
+    assert (merged.branch, merged.how) == ("main", "fast-forward")
+    assert away.refs()["refs/heads/main"] == merged.commit == away.workspace.head(away.run)
+
+
+@pytest.mark.spec("9.6")
+def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
+    meanwhile = on_main(away, other="o")
+
+    merged = away.workspace.merge(away.run, approve=approved)
+
+    assert merged.how == "merge"
+    assert git(away.repo, "rev-parse", "main^1", "main^2").split() == [
+        meanwhile,
+        away.workspace.head(away.run),
+    ]
+    assert away.files("main") >= {"other", "new"}
+    assert (
+        git(away.repo, "log", "-1", "--format=%s", "main") == "Merge yaoki/ab12cd34: Make it better"
+    )
+
+
+@pytest.mark.spec("9.6")
+def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
+    on_main(away, other="o")
+
+    away.workspace.merge(
+        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approved
+    )
+
+    text = git(away.repo, "log", "-1", "--format=%B", "main").strip()
+    assert text == "Better sign-up\n\nWith all its reasons.\n\nYaoki-Run: ab12cd34"
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_merging_twice_is_merging_once(away: World) -> None:
+    on_main(away, other="o")
+    first = away.workspace.merge(away.run, approve=approved)
+
+    again = away.workspace.merge(away.run, approve=approved)
+
+    assert (again.how, again.commit) == ("already", first.commit)
+
+
+@pytest.mark.spec("9.6")
+def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> None:
+    meanwhile = on_main(away, a__txt="M\na2\na3\n")
+
+    with pytest.raises(NotNow, match=r"do not merge: a\.txt") as refused:
+        away.workspace.merge(away.run, approve=approved)
+
+    assert "git merge yaoki/ab12cd34" in refused.value.hint
+    assert away.refs()["refs/heads/main"] == meanwhile
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_a_base_somebody_has_checked_out_is_not_moved(away: World) -> None:
+    git(away.repo, "checkout", "-q", "main")
+    before = user_state(away.repo)
+
+    with pytest.raises(NotNow, match="main is checked out at") as refused:
+        away.workspace.merge(away.run, approve=approved)
+
+    assert refused.value.hint == "run there: git merge --ff-only yaoki/ab12cd34"
+    assert user_state(away.repo) == before
+    git(away.repo, *refused.value.hint.removeprefix("run there: git ").split())
+    assert away.workspace.merge(away.run, approve=approved).how == "already"
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_a_base_in_the_middle_of_a_rebase_is_not_moved(away: World) -> None:
+    on_main(away, b__txt="main\n")
+    git(away.repo, "checkout", "-q", "-b", "upstream", "main~1")
+    write(away.repo, b__txt="upstream\n")
+    commit(away.repo)
+    git(away.repo, "checkout", "-q", "main")
+    git(away.repo, "rebase", "-q", "upstream", code=1)
+
+    with pytest.raises(NotNow, match="main is checked out at"):
+        away.workspace.merge(away.run, approve=approved)
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_only_who_says_so_moves_a_ref_under_a_checkout(away: World) -> None:
+    git(away.repo, "checkout", "-q", "main")
+
+    merged = away.workspace.merge(away.run, force_ref=True, approve=approved)
+
+    assert merged.commit == away.refs()["refs/heads/main"]
+    assert not (away.repo / "new").exists()
+
+
+@pytest.mark.spec("9.6")
+def test_a_run_can_be_merged_into_another_branch_new_or_old(away: World) -> None:
+    git(away.repo, "checkout", "-q", "main")
+    git(away.repo, "branch", "release")
+
+    made = away.workspace.merge(away.run, into="result", approve=approved)
+    moved = away.workspace.merge(away.run, into="release", approve=approved)
+
+    assert (made.how, moved.how) == ("created", "fast-forward")
+    assert away.refs()["refs/heads/result"] == away.refs()["refs/heads/release"] == made.commit
+    for wrong in ("-x", "a..b", "", "a b"):
+        if wrong:
+            with pytest.raises(NotNow, match="cannot be the name of a branch"):
+                away.workspace.merge(away.run, into=wrong, approve=approved)
+
+
+@pytest.mark.spec("9.6")
+def test_undo_takes_back_exactly_one_task(world: World) -> None:
+    first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
+    second = landed(world, world.task(2), lambda at: write(at, two="2"))
+
+    head = world.workspace.undo(world.run, first.landed, first.id, approve=approved)
+
+    assert world.workspace.head(world.run) == head
+    assert git(world.repo, "rev-parse", f"{head}^") == second.landed
+    assert "one" not in world.files(head)
+    assert world.show(head, "two") == "2"
+    assert world.show(head, "a.txt") == "a1\na2\na3"
+    assert f"Yaoki-Undo: {first.landed}" in git(world.repo, "log", "-1", "--format=%B", head)
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_undoing_twice_is_undoing_once(world: World) -> None:
+    done = landed(world, world.task(1), lambda at: write(at, one="1"))
+    head = world.workspace.undo(world.run, done.landed, done.id, approve=approved)
+    later = landed(world, world.task(2), lambda at: write(at, two="2"))
+
+    assert world.workspace.undo(world.run, done.landed, done.id, approve=approved) == later.landed
+    assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
+    assert head != later.landed
+
+
+@pytest.mark.spec("9.6")
+def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
+    first = landed(world, world.task(1), lambda at: write(at, a__txt="one\n"))
+    second = landed(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
+
+    with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
+        world.workspace.undo(world.run, first.landed, first.id, approve=approved)
+
+    assert world.workspace.head(world.run) == second.landed
+
+
+@pytest.mark.spec("9.6", "0.6")
+def test_undo_of_what_never_landed_is_refused(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+
+    with pytest.raises(NotNow, match="does not hold ab12cd34-1"):
+        world.workspace.undo(world.run, done.work.head, done.id, approve=approved)
+    with pytest.raises(GitFailed, match="is gone"):
+        world.workspace.undo(world.run, "0" * 40, done.id, approve=approved)
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    git(world.repo, "checkout", "-q", world.run.branch)
+
+    with pytest.raises(GitFailed, match="is checked out at"):
+        world.workspace.undo(world.run, done.landed, done.id, approve=approved)
+
+
+# ------------------------------------------------------------------ snapshots
+
+
+@pytest.mark.spec("8.1")
+def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
+    begun = started(world, world.task())
+    at = Path(begun.work.worktree)
+    write(at, a__txt="modified\n", untracked="u\n", staged="s\n", x__log="ignored")
+    git(at, "add", "staged")
+    index = (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes()
+    before = user_state(at)
+
+    snapshot = world.workspace.snapshot(begun, 1)
+
+    ref = f"refs/yaoki/snapshots/{snapshot}"
+    assert snapshot == "ab12cd34-1-1"
+    assert world.show(ref, "a.txt") == "modified"
+    assert world.show(ref, "untracked") == "u"
+    assert world.show(ref, "staged") == "s"
+    assert "x.log" not in world.files(ref)
+    assert (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes() == index
+    assert user_state(at) == before
+    [listed] = world.workspace.snapshots()
+    assert (listed.id, listed.task_id, listed.attempt) == (snapshot, "ab12cd34-1", 1)
+
+
+@pytest.mark.spec("8.1", "0.2")
+def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: World) -> None:
+    begun = started(world, world.task())
+    at = Path(begun.work.worktree)
+    write(at, a__txt="first\n", untracked="u\n", deps__log="ignored")
+    world.workspace.snapshot(begun, 1)
+    write(at, a__txt="second\n", extra="e\n")
+    (at / "untracked").unlink()
+    commit(at, "went on")
+    write(at, dirty="d\n")
+
+    result = world.workspace.restore("ab12cd34-1-1", begun)
+
+    assert result.restored == ("a.txt", "untracked")
+    assert result.deleted == ("dirty", "extra")
+    assert git(at, "rev-parse", "HEAD") == world.run.base
+    assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
+    assert (at / "deps.log").exists()
+    kept = "refs/yaoki/work/ab12cd34-1/1-before-restore"
+    assert world.files(kept) >= {"extra", "dirty"}
+    assert world.workspace.keep(world.run, begun).changed == ("a.txt", "untracked")
+
+
+@pytest.mark.spec("8.1")
+def test_every_restore_keeps_its_own_past(world: World) -> None:
+    begun = started(world, world.task())
+    at = Path(begun.work.worktree)
+    world.workspace.snapshot(begun, 1)
+
+    for n in range(2):
+        write(at, **{f"try{n}": "x"})
+        world.workspace.restore("ab12cd34-1-1", begun)
+
+    labels = [work.ref.rpartition("/")[2] for work in world.workspace.saved()]
+    assert sorted(labels) == ["1-before-restore", "1-before-restore-2"]
+
+
+@pytest.mark.spec("8.1", "0.6")
+def test_a_wrong_snapshot_is_refused(world: World) -> None:
+    begun = started(world, world.task(1))
+    started(world, world.task(2))
+    world.workspace.snapshot(world.task(2), 1)
+
+    with pytest.raises(Unknown, match="there is no snapshot"):
+        world.workspace.restore("ab12cd34-1-7", begun)
+    with pytest.raises(NotNow, match="is no snapshot of ab12cd34-1"):
+        world.workspace.restore("ab12cd34-2-1", begun)
+
+
+@pytest.mark.spec("8.1")
+def test_a_snapshot_of_a_missing_worktree_fails_as_ours(world: World) -> None:
+    with pytest.raises(WorkspaceError, match="is gone"):
+        world.workspace.snapshot(world.task(), 1)
+
+
+@pytest.mark.spec("8.1")
+def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
+    begun = started(world, world.task())
+    for attempt in (1, 2, 3):
+        world.workspace.snapshot(begun, attempt)
+    now = datetime.now(UTC)
+
+    early = world.workspace.expire_snapshots(now - timedelta(hours=24), set())
+    gone = world.workspace.expire_snapshots(now + timedelta(minutes=1), {"ab12cd34-1-2"})
+
+    assert early == []
+    assert gone == ["ab12cd34-1-1", "ab12cd34-1-3"]
+    assert [snapshot.id for snapshot in world.workspace.snapshots()] == ["ab12cd34-1-2"]
+
+
+# ------------------------------------------------------------------ kept work
+
+
+@pytest.mark.spec("8.2")
+def test_every_attempt_is_listed_and_can_be_looked_at(world: World) -> None:
+    first = worked(world, world.task(), lambda at: write(at, one="1"))
+    second = worked(world, replace(first, fresh_next=True), lambda at: write(at, two="2"))
+
+    saved = world.workspace.saved()
+    branch = world.workspace.recover("refs/yaoki/work/ab12cd34-1/1", "look/at-it")
+
+    assert [(work.task_id, work.attempt) for work in saved] == [
+        ("ab12cd34-1", 1),
+        ("ab12cd34-1", 2),
+    ]
+    assert {work.commit for work in saved} == {first.work.head, second.work.head}
+    assert world.files(branch) >= {"one"}
+
+
+@pytest.mark.spec("8.2", "0.2")
+def test_recovering_never_moves_a_branch(world: World) -> None:
+    worked(world, world.task(), lambda at: write(at, one="1"))
+    before = world.refs()
+
+    with pytest.raises(NotNow, match="there is a branch 'main' already"):
+        world.workspace.recover("refs/yaoki/work/ab12cd34-1/1", "main")
+    for wrong in (
+        "refs/heads/main",
+        "refs/yaoki/work/ab12cd34-1/9",
+        "HEAD",
+        "refs/yaoki/work/../x",
+    ):
+        with pytest.raises(Unknown, match="there is no kept work"):
+            world.workspace.recover(wrong, "new")
+
+    assert world.refs() == before
+
+
+# ------------------------------------------------------------------ .worktreeinclude
+
+
+@pytest.fixture
+def included(tmp_path: Path) -> World:
+    repo = a_repository(tmp_path)
+    write(repo, __worktreeinclude=".env\n*.log\nlinks/\n!drop.log\n/notes\n")
+    write(repo, __gitignore="*.log\n.env\nlinks/\n")
+    commit(repo)
+    write(repo, __env="SECRET=1\n", keep__log="k\n", drop__log="d\n", notes="not ignored\n")
+    write(repo / "deep", more__log="m\n")
+    write(repo / "links", real="r\n")
+    (repo / "links" / "inside").symlink_to("real")
+    (repo / "links" / "absolute").symlink_to(repo / "a.txt")
+    (repo / "links" / "outside").symlink_to("../../elsewhere")
+    return a_world(tmp_path, repo)
+
+
+@pytest.mark.spec("3.1")
+def test_ignored_files_the_user_names_come_along(included: World) -> None:
+    place = included.workspace.prepare(included.run, included.task(), 1)
+
+    at = place.worktree
+    assert (at / ".env").read_text() == "SECRET=1\n"
+    assert (at / "keep.log").read_text() == "k\n"
+    assert (at / "deep" / "more.log").read_text() == "m\n"
+    assert not (at / "drop.log").exists()
+    assert git(at, "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("3.1", "0.2")
+def test_a_file_git_does_not_ignore_stays_at_home(included: World) -> None:
+    """It would be committed with the agent's work, and land."""
+    done = worked(included, included.task(), lambda at: write(at, new="n"))
+
+    assert not (Path(done.work.worktree) / "notes").exists()
+    assert included.files(done.work.head) >= {"new"}
+    assert "notes" not in included.files(done.work.head)
+
+
+@pytest.mark.spec("3.1", "0.2")
+def test_links_out_of_the_repository_are_not_brought_along(included: World) -> None:
+    at = included.workspace.prepare(included.run, included.task(), 1).worktree
+
+    assert (at / "links" / "inside").readlink() == Path("real")
+    assert not (at / "links" / "absolute").is_symlink()
+    assert not (at / "links" / "outside").is_symlink()
+
+
+@pytest.mark.spec("3.1", "3.7")
+def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
+    done = worked(included, included.task(), lambda at: (at / ".env").unlink())
+
+    again = included.workspace.prepare(included.run, done, 2)
+    fresh = included.workspace.prepare(included.run, replace(done, fresh_next=True), 2)
+
+    assert not again.fresh
+    assert fresh.fresh
+    assert (fresh.worktree / ".env").exists()
+
+
+@pytest.mark.spec("3.1")
+def test_copies_can_be_switched_off(included: World) -> None:
+    plain = GitWorkspace(included.repo, included.root, include=False)
+
+    at = plain.prepare(included.run, included.task(), 1).worktree
+
+    assert not (at / ".env").exists()
+
+
+@pytest.mark.spec("3.1", "0.4")
+def test_too_many_copies_are_refused_by_number(included: World) -> None:
+    folder = included.repo / "many"
+    folder.mkdir()
+    for n in range(included_files.FILES_MAX + 1):
+        (folder / f"{n}.log").touch()
+
+    with pytest.raises(WorkspaceError, match=r"\.worktreeinclude names 2,00\d files"):
+        included.workspace.prepare(included.run, included.task(), 1)
+
+
+@pytest.mark.spec("3.1", "0.2")
+def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> None:
+    """The base has a link where the user's checkout has a folder by now."""
+    repo = a_repository(tmp_path)
+    (tmp_path / "victim").mkdir()
+    (repo / "conf").symlink_to(tmp_path / "victim")
+    write(repo, __worktreeinclude="*.log\n")
+    commit(repo)
+    (repo / "conf").unlink()
+    write(repo / "conf", x__log="x")
+    world = a_world(tmp_path, repo)
+
+    world.workspace.prepare(world.run, world.task(), 1)
+
+    assert list((tmp_path / "victim").iterdir()) == []
+
+
+@pytest.mark.spec("13.1")
+def test_refs_do_not_pile_up_as_files(world: World) -> None:
+    """After many releases; what the tasks left stays reachable, packed."""
+    task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
+
+    for _ in range(PACK_EVERY):
+        world.workspace.release(task)
+
+    loose = [p for p in (world.repo / ".git" / "refs" / "yaoki").rglob("*") if p.is_file()]
+    assert loose == []
+    assert git(world.repo, "for-each-ref", "refs/yaoki/work")

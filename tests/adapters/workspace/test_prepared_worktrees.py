@@ -1,0 +1,232 @@
+"""Worktrees made ahead: a task gets one as if it had been made for it, and none is left."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import World, a_world, git, landed, started, worked, write
+from yaoki.adapters.workspace import GitWorkspace
+
+# Makes a spare one and is killed with it.
+KILLED = """
+import os, pathlib, pickle, signal, sys
+from tests.edges.repositories import World, started
+from yaoki.workspace import GitWorkspace
+repo, root = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+run = pickle.loads(bytes.fromhex(sys.argv[3]))
+world = World(repo, root, GitWorkspace(repo, root, ahead_from_files=1), run)
+started(world, world.task(7))
+world.workspace.ahead(run, 1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """The first task has its worktree; from then on others are made ahead."""
+    made = a_world(tmp_path)
+    ahead = GitWorkspace(made.repo, made.root, ahead_from_files=1)
+    world = replace(made, workspace=ahead)
+    started(world, world.task(9))
+    return world
+
+
+def spares(world: World) -> list[str]:
+    return sorted(path.name for path in world.root.glob("spare-*"))
+
+
+def noted(world: World) -> set[str]:
+    """The folders of git's worktrees."""
+    lines = git(world.repo, "worktree", "list", "--porcelain").splitlines()
+    return {Path(line.split(" ", 1)[1]).name for line in lines if line.startswith("worktree ")}
+
+
+def tree_of(at: Path) -> dict[str, tuple[int, bytes]]:
+    files = (p for p in at.rglob("*") if p.is_file() and ".git" not in p.relative_to(at).parts)
+    return {str(p.relative_to(at)): (p.stat().st_mode, p.read_bytes()) for p in files}
+
+
+@pytest.mark.spec("13.1", "3.1")
+def test_a_spare_one_becomes_the_worktree_of_a_task_at_the_newest_commit(world: World) -> None:
+    world.workspace.ahead(world.run, 1)
+    assert len(spares(world)) == 1
+    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    world.workspace.ahead(world.run, 1)
+    assert len(spares(world)) == 1, "the first took the one that was there"
+    last = landed(world, done, lambda at: write(at, a__txt="newer\n"))
+
+    begun = started(world, world.task(2))
+
+    at = Path(begun.work.worktree)
+    assert spares(world) == []
+    assert begun.work.base == last.landed
+    assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
+    other = started(replace(world, workspace=GitWorkspace(world.repo, world.root)), world.task(3))
+    assert tree_of(at) == tree_of(Path(other.work.worktree))
+
+
+@pytest.mark.spec("3.2", "8.1")
+def test_work_in_a_spare_one_is_kept_landed_and_cleared_like_any_other(world: World) -> None:
+    world.workspace.ahead(world.run, 2)
+
+    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    world.workspace.release(done)
+
+    assert world.show(done.landed, "new.txt") == "1"
+    assert done.id not in noted(world)
+    assert not (world.root / done.id).exists()
+
+
+def test_no_more_are_made_than_asked_for_and_none_in_small_repositories(world: World) -> None:
+    for _ in range(2):
+        world.workspace.ahead(world.run, 2)
+    assert len(spares(world)) == 2
+
+    large = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1000))
+    started(large, large.task(5))
+    large.workspace.ahead(world.run, 4)
+
+    assert len(spares(world)) == 2
+
+
+@pytest.mark.spec("3.1")
+def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
+    """As `git commit --allow-empty` makes it: git may write no index for one."""
+    git(tmp_path, "init", "-q", "-b", "main", "empty")
+    git(tmp_path / "empty", "commit", "-q", "--allow-empty", "-m", "begin")
+    made = a_world(tmp_path, tmp_path / "empty")
+    world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
+
+    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+
+    assert world.files(done.landed) == {"new.txt"}
+
+
+@pytest.mark.spec("13.1")
+def test_whoever_ends_takes_its_own_along(world: World) -> None:
+    other = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1))
+    started(other, other.task(8))
+    other.workspace.ahead(world.run, 1)
+    mine = spares(world)
+    world.workspace.ahead(world.run, 1)
+
+    world.workspace.leave()
+
+    assert spares(world) == mine
+    assert noted(world) & set(mine) == set(mine)
+    other.workspace.leave()
+    assert spares(world) == []
+    assert list(world.root.glob(".spare-*")) == []
+
+
+@pytest.mark.spec("0.2", "8.6")
+def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World) -> None:
+    world.workspace.ahead(world.run, 1)
+    mine = spares(world)
+    words = (str(world.repo), str(world.root), pickle.dumps(world.run).hex())
+    top = Path(__file__).parents[3]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], cwd=top, check=False)
+    assert killed.returncode < 0
+    assert len(spares(world)) == 2
+
+    GitWorkspace(world.repo, world.root).catch_up()
+
+    assert spares(world) == mine
+    assert len(list(world.root.glob(".spare-*"))) == 1
+    started(world, world.task(1))
+    assert spares(world) == []
+
+
+@pytest.mark.spec("0.2", "4.8")
+def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    """The worktree stands under the task's name already when its files cannot be written."""
+    fails, filter_ = tmp_path / "fails", tmp_path / "filter"
+    filter_.write_text(f"#!/bin/sh\nrm {fails} 2>/dev/null && exit 1\ncat\n")
+    filter_.chmod(0o755)
+    made = a_world(tmp_path)
+    world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
+    for key, value in (("smudge", str(filter_)), ("clean", "cat"), ("required", "true")):
+        git(world.repo, "config", f"filter.odd.{key}", value)
+    first = landed(world, world.task(9), lambda at: write(at, __gitattributes="*.txt filter=odd\n"))
+    world.workspace.ahead(world.run, 1)
+    landed(world, first, lambda at: write(at, a__txt="newer\n"))
+    fails.touch()
+
+    begun = started(world, world.task(1))
+
+    at = Path(begun.work.worktree)
+    assert not fails.exists(), "it did fail once"
+    assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
+    assert (at / "a.txt").read_text() == "newer\n"
+    assert spares(world) == []
+    assert noted(world) == {"repo", begun.id, first.id}
+
+
+@pytest.mark.spec("8.6")
+def test_what_is_remembered_of_a_task_whose_worker_was_killed_goes(world: World) -> None:
+    left = world.root / ".index" / "ab12cd34-77.known"
+    left.mkdir(parents=True)
+
+    world.workspace.catch_up()
+
+    assert not left.exists()
+    assert (world.root / ".index" / f"{world.task(9).id}.known").exists()
+
+
+def rewritten(spare: Path) -> None:
+    write(spare, a__txt="somebody was here\n")
+
+
+def added(spare: Path) -> None:
+    write(spare, x__log="ignored\n")
+
+
+def hidden(spare: Path) -> None:
+    git(spare, "update-index", "--skip-worktree", "a.txt")
+    write(spare, a__txt="hidden\n")
+
+
+def emptied(spare: Path) -> None:
+    for file in spare.iterdir():
+        file.unlink() if file.is_file() else None
+
+
+def gone(spare: Path) -> None:
+    spare.rename(spare.with_name("elsewhere"))
+
+
+@pytest.mark.spec("3.1", "0.2")
+@pytest.mark.parametrize("harm", [rewritten, added, hidden, emptied, gone])
+def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
+    world: World, harm: Callable[[Path], None]
+) -> None:
+    world.workspace.ahead(world.run, 1)
+    harm(world.root / spares(world)[0])
+
+    begun = started(world, world.task(1))
+
+    at = Path(begun.work.worktree)
+    assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
+    assert (at / "a.txt").read_text() == "a1\na2\na3\n"
+    assert spares(world) == []
+
+
+@pytest.mark.spec("0.2", "8.1")
+def test_what_stands_where_the_worktree_has_to_go_is_not_lost(world: World) -> None:
+    """Whoever put it there, it is kept before anything takes its place."""
+    world.workspace.ahead(world.run, 1)
+    done = worked(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    world.workspace.ahead(world.run, 1)
+    write(Path(done.work.worktree), late__txt="late\n")
+
+    started(world, replace(done, fresh_next=True))
+
+    refs = [ref for ref in world.refs() if f"/work/{done.id}/" in ref]
+    assert any("late.txt" in world.files(ref) for ref in refs), refs

@@ -1,0 +1,239 @@
+"""Ways round git's settings: links that lead nowhere yet, other objects, another environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import World, a_repository, a_world, git, started, worked, write
+from yaoki.adapters.git.command import environment
+from yaoki.adapters.git.config_files import content
+from yaoki.adapters.workspace.protect.agent_settings import session_settings
+
+
+def differing(world: World, before: dict[str, str], task_id: str = "") -> set[str]:
+    after = dict(world.workspace.guards(task_id))
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def replace(repo: Path) -> Path:
+    """Whoever reads a file of the base now reads something else; returns the ref."""
+    old = git(repo, "rev-parse", "HEAD:a.txt").strip()
+    write(repo, other="evil\n")
+    git(repo, "replace", old, git(repo, "hash-object", "-w", "other").strip())
+    return repo / ".git" / "refs" / "replace" / old
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("target", ["../../tools/h.sh", "/no/such/place"])
+def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, target: str) -> None:
+    """The work that lands may bring the very file."""
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+    hooks = world.repo / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+
+    (hooks / "post-merge").symlink_to(target)
+
+    assert differing(world, before) == {"hooks/post-merge"}
+
+
+@pytest.mark.spec("14.2")
+def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    hook = repo / ".git" / "hooks" / "post-merge"
+    write(tmp_path, one="#!/bin/sh\n", two="#!/bin/sh\n")
+    hook.parent.mkdir(exist_ok=True)
+    hook.symlink_to(tmp_path / "one")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    hook.unlink()
+    hook.symlink_to(tmp_path / "two")
+
+    assert differing(world, before) == {"hooks/post-merge"}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("name", ["hooks", "refs", "objects", "info"])
+def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path, name: str) -> None:
+    world = a_world(tmp_path)
+    folder = world.repo / ".git" / name
+    folder.mkdir(exist_ok=True)
+    before = dict(world.workspace.guards())
+
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+
+    assert name in differing(world, before)
+
+
+@pytest.mark.spec("14.2")
+def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
+    tmp_path: Path,
+) -> None:
+    repo, folder = a_repository(tmp_path), tmp_path / "own"
+    git(repo, "config", "core.hooksPath", str(folder))
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    folder.symlink_to(repo / "tools")
+
+    assert differing(world, before) == {str(folder)}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("name", ["config", "config.worktree", "info/attributes"])
+def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name: str) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+    file = world.repo / ".git" / name
+    if name == "config":
+        # The same bytes, at a place that the work which lands may write.
+        file.rename(world.repo / "kept.cfg")
+        file.symlink_to("../kept.cfg")
+    else:
+        file.symlink_to("../../tools/x")
+
+    assert name in differing(world, before)
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("name", ["commondir", "objects/info/alternates", "info/grafts"])
+def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: str) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+    file = world.repo / ".git" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    file.write_text("/no/such/place\n")
+
+    assert differing(world, before) == {name}
+
+
+@pytest.mark.spec("14.2")
+def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    begun = started(world, world.task())
+    before = dict(world.workspace.guards(begun.id))
+    admin = Path(git(Path(begun.work.worktree), "rev-parse", "--absolute-git-dir").strip())
+
+    (admin / "commondir").write_text("/no/such/place\n")
+
+    assert {Path(name).name for name in differing(world, before, begun.id)} == {"commondir"}
+
+
+@pytest.mark.spec("14.2")
+def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    world = a_world(tmp_path, tmp_path / "side")
+    before = dict(world.workspace.guards())
+    pointer = tmp_path / "side" / ".git"
+
+    pointer.write_text("gitdir: /no/such/place\n")
+
+    assert differing(world, before) == {str(pointer)}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("packed", [False, True])
+def test_replaced_objects_show_in_the_guards(tmp_path: Path, packed: bool) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+
+    ref = replace(world.repo)
+    if packed:
+        git(world.repo, "pack-refs", "--all")
+    assert ref.exists() is not packed
+
+    assert differing(world, before) == {"refs/replace"}
+
+
+@pytest.mark.spec("14.2")
+def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    replace(repo)
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    git(repo, "pack-refs", "--all")
+    git(repo, "gc", "-q")
+
+    assert differing(world, before) == set()
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        (
+            "remotes",
+            lambda repo: git(repo, "config", "remote.origin.url", "ssh://elsewhere.example/x"),
+        ),
+        (
+            "remotes",
+            lambda repo: git(repo, "config", "branch.main.pushRemote", "https://elsewhere.example"),
+        ),
+        ("shallow", lambda repo: (repo / ".git" / "shallow").write_text("0" * 40 + "\n")),
+    ],
+)
+def test_what_a_person_may_do_as_well_is_told_and_not_blamed(
+    tmp_path: Path, name: str, act: Callable[[Path], object]
+) -> None:
+    world = a_world(tmp_path)
+    blamed, told = dict(world.workspace.guards()), dict(world.workspace.checkout())
+
+    act(world.repo)
+
+    after = dict(world.workspace.checkout())
+    assert {n for n in {*told, *after} if told.get(n) != after.get(n)} == {f"checkout/{name}"}
+    assert world.workspace.guards() == blamed
+
+
+@pytest.mark.spec("14.2")
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+    pipe = tmp_path / ".claude" / "settings.json"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+
+    assert content(pipe).startswith(b"[")
+    assert session_settings(tmp_path, {}) == {}
+
+
+@pytest.mark.spec("14.2")
+def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRELATED_TOKEN", "a-key-of-the-person")
+    monkeypatch.setenv("UNRELATED_NAME", "a-word-of-the-person")
+    world, stolen = a_world(tmp_path), tmp_path / "stolen"
+
+    def plants(at: Path) -> None:
+        write(at, __gitattributes="* filter=x\n", new="n")
+        git(at, "config", "filter.x.clean", f"sh -c 'env >> {stolen}; cat'")
+
+    worked(world, world.task(), plants)
+
+    assert "PATH=" in stolen.read_text(), "the filter must run for the test to mean something"
+    assert "of-the-person" not in stolen.read_text()
+
+
+@pytest.mark.spec("14.2")
+def test_git_is_told_how_to_reach_other_machines_and_nothing_else() -> None:
+    ways = {"SSH_AUTH_SOCK": "/s", "HTTPS_PROXY": "p", "https_proxy": "p", "SSL_CERT_FILE": "/c"}
+    own = {"PATH": "/bin", "HOME": "/h", "LC_CTYPE": "C.UTF-8", "XDG_CONFIG_HOME": "/x"}
+    others = {
+        "GIT_DIR": "/g",
+        "SSH_KEY_PASSPHRASE": "s",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "PLAIN": "s",
+    }
+
+    given = environment({**ways, **own, **others})
+
+    assert given.items() >= {**ways, **own}.items()
+    assert not given.keys() & others.keys()

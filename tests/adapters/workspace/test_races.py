@@ -1,0 +1,102 @@
+"""Files that another process removes while we look; file-system errors that must be named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path, PosixPath
+
+import pytest
+
+from tests.adapters.workspace.clones import clones
+from tests.repositories import World, a_world, approved, git, landed, worked, write
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.refs import Refs
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.errors import GitFailed
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+class Leaving(PosixPath):
+    """A git folder whose worktrees another process removes between the listing and the reading."""
+
+    def glob(self, pattern: str) -> Iterator[Path]:  # type: ignore[override]
+        for found in list(super().glob(pattern)):
+            if pattern.startswith("worktrees/"):
+                found.unlink()
+            yield found
+
+
+# -------------------------------------------------------------- a neighbour removes its own
+
+
+@pytest.mark.spec("8.1", "13.1")
+def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: World) -> None:
+    """The code review churned worktrees beside a landing: one call in a hundred raised an
+    OSError that nobody had named, and three of those ask a person.
+    """
+    git(world.repo, "worktree", "add", "-q", "-b", "side", "../side")
+    refs = Refs(Git(Leaving(world.repo / ".git")))
+
+    assert refs.checked_out("refs/heads/side") == []
+
+
+@pytest.mark.spec("13.1", "8.2")
+def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
+    tmp_path: Path,
+) -> None:
+    """The thread beside pushed the work and removed its note after ours had listed it: to ours
+    the name leads nowhere.
+    """
+    one = clones(tmp_path, 1).worlds[0]
+    worked(one, one.task(), lambda at: write(at, new="new\n"))
+    (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
+
+    one.workspace.open_run(one.run)
+
+
+# -------------------------------------------------------------- errors that are named
+
+
+def unreadable_head(world: World) -> None:
+    git(world.repo, "worktree", "add", "-q", "--detach", "../side")
+    head = world.repo / ".git" / "worktrees" / "side" / "HEAD"
+    head.unlink()
+    head.mkdir()
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
+        lambda w, _: w.workspace.refuse_held(w.run),
+        lambda w, _: w.workspace.merge(w.run, approve=approved),
+        lambda w, task: w.workspace.undo(w.run, task.landed, task.id, approved),
+    ],
+    ids=["land", "refuse_held", "merge", "undo"],
+)
+def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
+    world: World, act: Callable[[World, object], object]
+) -> None:
+    """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
+    task = landed(world, world.task(), lambda at: write(at, new="new\n"))
+    git(world.repo, "switch", "-q", "--detach")
+    unreadable_head(world)
+
+    with pytest.raises(GitFailed, match="Is a directory"):
+        act(world, task)
+
+
+@pytest.mark.spec("4.2")
+def test_every_question_to_the_workspace_names_the_errors_of_the_file_system() -> None:
+    """Half of the methods did not: whoever adds one must not forget it."""
+    public = {name: one for name, one in vars(GitWorkspace).items() if not name.startswith("_")}
+    asked = {name: one for name, one in public.items() if callable(one)}
+
+    bare = {name for name, one in asked.items() if not hasattr(one, "__wrapped__")}
+
+    assert bare == set()

@@ -1,0 +1,118 @@
+"""A worktree that is gone is made again at the work it held."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import World, a_world, git, landed, worked, write
+from yaoki.core.model import Task
+from yaoki.errors import GitFailed
+from yaoki.ports import Candidate
+
+BRANCH = "refs/heads/yaoki/ab12cd34-1"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def proving(world: World) -> tuple[Task, Candidate, Path]:
+    """A task whose candidate stands in its worktree, with a product of its set-up."""
+    landed(world, world.task(2), lambda at: write(at, other="o"))
+    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+    return done, world.workspace.candidate(world.run, done), Path(done.work.worktree)
+
+
+def exactly(at: Path, commit_: str) -> bool:
+    """At this commit, on the task's branch, nothing more than ignored files."""
+    head = git(at, "rev-parse", "HEAD")
+    return (head, git(at, "symbolic-ref", "HEAD"), git(at, "status", "--porcelain")) == (
+        commit_,
+        BRANCH,
+        "",
+    )
+
+
+def unmade(world: World, at: Path) -> None:
+    """Killed inside `git worktree add`."""
+    (world.repo / ".git" / "worktrees" / "ab12cd34-1" / "locked").write_text("initializing\n")
+    (at / "a.txt").unlink()
+
+
+def gone(_: World, at: Path) -> None:
+    shutil.rmtree(at)
+
+
+def forgotten(world: World, at: Path) -> None:
+    (at / ".git").unlink()
+    git(world.repo, "worktree", "prune")
+    write(at, late="written afterwards\n")
+
+
+def headless(world: World, _: Path) -> None:
+    (world.repo / ".git" / "worktrees" / "ab12cd34-1" / "HEAD").write_text("nonsense")
+
+
+@pytest.mark.spec("0.2", "3.3")
+@pytest.mark.parametrize(
+    "harm", [unmade, gone, forgotten, headless], ids=lambda harm: harm.__name__
+)
+def test_a_worktree_that_is_gone_is_made_again_with_the_work_in_it(
+    world: World, harm: Callable[[World, Path], None]
+) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+    at = Path(done.work.worktree)
+    harm(world, at)
+
+    assert world.workspace.rebuild(done)
+
+    assert exactly(at, done.work.head)
+    assert not world.workspace.rebuild(done)
+    assert world.workspace.candidate(world.run, done).changed == ("new",)
+    if harm is forgotten:
+        assert any("late" in world.files(work.commit) for work in world.workspace.saved())
+
+
+@pytest.mark.spec("0.2")
+def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
+    """Also without its `.git`, which is only a pointer: the files and products stay."""
+    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+    at = Path(done.work.worktree)
+    write(at, unkept="u")
+    (at / ".git").unlink()
+
+    assert not world.workspace.rebuild(done)
+
+    assert (at / "unkept").exists()
+    assert (at / "deps.log").exists()
+    assert git(at, "rev-parse", "HEAD") == done.work.head
+
+
+@pytest.mark.spec("0.2")
+@pytest.mark.parametrize("left", ["branch", "work ref", "base"])
+def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, left: str) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+    begun = replace(done, work=replace(done.work, head=""))
+    shutil.rmtree(done.work.worktree)
+    git(world.repo, "worktree", "prune")
+    if left != "branch":
+        git(world.repo, "branch", "-q", "-D", "yaoki/ab12cd34-1")
+    if left == "base":
+        git(world.repo, "update-ref", "-d", "refs/yaoki/work/ab12cd34-1/1")
+
+    assert world.workspace.rebuild(begun)
+
+    expected = done.work.base if left == "base" else done.work.head
+    assert exactly(Path(done.work.worktree), expected)
+
+
+@pytest.mark.spec("0.6")
+def test_without_any_commit_there_is_nothing_to_rebuild(world: World) -> None:
+    with pytest.raises(GitFailed, match="no commit that ab12cd34-1 started from"):
+        world.workspace.rebuild(world.task())

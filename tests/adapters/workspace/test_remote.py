@@ -1,0 +1,719 @@
+"""Many machines, one remote: landings, kept work and snapshots are the same everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
+from tests.repositories import (
+    World,
+    a_repository,
+    a_world,
+    approved,
+    commit,
+    git,
+    landed,
+    started,
+    user_state,
+    worked,
+    write,
+)
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.core.model import Failure, Kind, Task, Work
+from yaoki.errors import BranchStrayed, GitFailed, NotNow, RepositoryUnfit
+
+pytestmark = pytest.mark.spec("13.1")
+HEADS = "refs/heads/yaoki"
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Clones:
+    return clones(tmp_path)
+
+
+def adding(name: str) -> Callable[[Path], None]:
+    return lambda at: write(at, **{name: f"{name}\n"})
+
+
+def together(acts: list[Callable[[], object]]) -> None:
+    """All at once, each in its thread; what one of them met is raised here."""
+    gate, met = threading.Barrier(len(acts)), list[BaseException]()
+
+    def live(act: Callable[[], object]) -> None:
+        try:
+            gate.wait()
+            act()
+        except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
+            met.append(failure)
+
+    threads = [threading.Thread(target=live, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == []
+
+
+# ------------------------------------------------------------------ landing
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_what_one_machine_lands_the_other_builds_on(two: Clones) -> None:
+    one, other = two.worlds
+
+    carried(one, 1, adding("first"))
+    carried(other, 2, adding("second"))
+
+    assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
+    assert one.workspace.head(one.run) == other.workspace.head(other.run) == two.head()
+    assert {"first", "second"} <= one.files(two.head())
+    assert [step.commit for step in one.workspace.landings(one.run)][-1] == two.head()
+    assert two.there()["refs/yaoki/runs/ab12cd34"] == two.head()
+    assert one.workspace.intact(one.run) == ""
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path) -> None:
+    """Twelve tasks, three clones, all landing at the same moment."""
+    farm = clones(tmp_path, 3)
+    lives = [(farm.worlds[n % 3], n) for n in range(1, 13)]
+    done = [(w, worked(w, w.task(n), adding(f"f{n}"))) for w, n in lives]
+
+    together([lambda w=w, t=t: land(w, t) for w, t in done])  # type: ignore[misc]
+
+    assert sorted(farm.steps()) == sorted(f"task{n}: Do {n}." for _, n in lives)
+    assert farm.worlds[0].workspace.files_between(farm.run.base, farm.head()) == tuple(
+        sorted(("A", f"f{n}") for _, n in lives)
+    )
+    for world in farm.worlds:
+        assert world.workspace.head(farm.run) == farm.head()
+        assert world.workspace.intact(farm.run) == ""
+    assert git(farm.bare, "fsck", "--no-dangling") == ""
+
+
+@pytest.mark.spec("3.4")
+def test_of_the_same_landing_on_two_machines_both_see_it_landed_and_it_is_there_once(
+    two: Clones,
+) -> None:
+    """A superseded worker and its successor."""
+    one, other = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+    git(other.repo, "fetch", "-q", str(one.repo), found.commit)
+
+    heads = [w.workspace.land(w.run, found.commit, found.onto) for w in (one, other)]
+
+    assert heads == [found.commit, found.commit]
+    assert two.steps() == ["task1: Do 1."]
+
+
+@pytest.mark.spec("3.4", "13.3")
+def test_a_late_landing_on_an_old_head_is_refused(two: Clones) -> None:
+    one, other = two.worlds
+    late = worked(one, one.task(1), adding("late"))
+    found = one.workspace.candidate(one.run, late)
+    carried(other, 2, adding("quick"))
+    before = two.there()
+
+    head = one.workspace.land(one.run, found.commit, found.onto)
+
+    assert head == two.head() != found.commit
+    assert not one.workspace.holds(one.run, found.commit)
+    assert {k: v for k, v in two.there().items() if k in before} == before
+
+
+@pytest.mark.spec("3.4", "0.2")
+def test_a_checkout_of_the_run_branch_stays_as_it_is_while_others_land(two: Clones) -> None:
+    one, other = two.worlds
+    git(one.repo, "checkout", "-q", one.run.branch)
+    before = user_state(one.repo)
+
+    carried(other, 1, adding("first"))
+    carried(one, 2, adding("second"))
+
+    assert user_state(one.repo) == before
+    assert git(one.repo, "status", "--porcelain") == ""
+    assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
+
+
+@pytest.mark.spec("0.2")
+def test_a_commit_of_the_users_on_their_copy_of_the_run_branch_is_not_lost(two: Clones) -> None:
+    one, other = two.worlds
+    git(one.repo, "checkout", "-q", one.run.branch)
+    theirs = commit_of(one, "by hand")
+    git(one.repo, "checkout", "-q", "main")
+
+    carried(other, 1, adding("first"))
+
+    assert one.workspace.head(one.run) == two.head()
+    assert git(one.repo, "rev-parse", one.run.branch) == two.head()
+    assert one.workspace.reachable(theirs)
+
+
+def commit_of(world: World, name: str) -> str:
+    write(world.repo, **{name.replace(" ", "_"): name})
+    return commit(world.repo, name)
+
+
+@pytest.mark.spec("0.6")
+def test_a_run_branch_somebody_deleted_at_the_remote_is_said_and_never_made_anew(
+    two: Clones,
+) -> None:
+    one, other = two.worlds
+    carried(one, 1, adding("first"))
+    git(two.bare, "update-ref", "-d", f"refs/heads/{one.run.branch}")
+
+    for world in (one, other):
+        with pytest.raises(GitFailed, match="is gone"):
+            opened(world.repo, world.root).open_run(world.run)
+    assert f"refs/heads/{one.run.branch}" not in two.there()
+
+
+@pytest.mark.spec("3.4", "4.8")
+def test_a_remote_that_forbids_the_push_is_said_and_nothing_lands(two: Clones) -> None:
+    one, _ = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+    hook = two.bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    before = two.there()
+
+    with pytest.raises(GitFailed, match="hook declined") as refused:
+        one.workspace.land(one.run, found.commit, found.onto)
+
+    assert not refused.value.transient
+    assert two.there() == before
+
+
+@pytest.mark.spec("4.8")
+def test_a_lock_at_the_remote_is_waited_for_and_then_told_as_passing(two: Clones) -> None:
+    one, _ = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+    lock = two.bare / "refs" / "heads" / "yaoki" / "ab12cd34.lock"
+    lock.touch()
+
+    with pytest.raises(GitFailed) as refused:
+        one.workspace.land(one.run, found.commit, found.onto)
+    lock.unlink()
+
+    assert refused.value.transient
+    assert one.workspace.land(one.run, found.commit, found.onto) == found.commit
+
+
+# ------------------------------------------------------------------ a remote that is away
+
+
+@pytest.mark.spec("13.3", "4.8", "0.2")
+def test_cut_off_in_the_middle_nothing_lands_and_nothing_is_lost(two: Clones) -> None:
+    one, other = two.worlds
+    begun = started(one, one.task())
+    write(Path(begun.work.worktree), new="n\n")
+    two.away()
+
+    kept = one.workspace.keep(one.run, begun)
+    task = replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
+    with pytest.raises(GitFailed, match="cannot be used") as cut:
+        one.workspace.candidate(one.run, task)
+    two.back()
+
+    assert cut.value.transient
+    assert any("not pushed yet" in words for words in two.warned)
+    assert kept.head not in two.there().values()
+    opened(one.repo, one.root).catch_up()
+    assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
+    land(other, task_at(other, task))
+    assert two.steps() == ["task1: Do 1."]
+
+
+def task_at(world: World, task: Task) -> Task:
+    """Another machine goes on with it at VERIFY."""
+    world.workspace.rebuild(task)
+    return task
+
+
+@pytest.mark.spec("13.3")
+def test_cut_off_between_proof_and_landing_the_task_lands_later(two: Clones) -> None:
+    one, _ = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+    two.away()
+
+    with pytest.raises(GitFailed) as cut:
+        one.workspace.land(one.run, found.commit, found.onto)
+    with pytest.raises(GitFailed):
+        one.workspace.holds(one.run, found.commit)
+    two.back()
+
+    assert cut.value.transient
+    assert two.steps() == []
+    assert one.workspace.land(one.run, found.commit, found.onto) == found.commit
+
+
+@pytest.mark.spec("8.2", "13.3")
+def test_work_that_is_not_at_the_remote_yet_is_waited_for_and_never_replaced(two: Clones) -> None:
+    one, other = two.worlds
+    begun = started(one, one.task())
+    write(Path(begun.work.worktree), new="n\n")
+    two.away()
+    kept = one.workspace.keep(one.run, begun)
+    two.back()
+    task = replace(begun, work=replace(begun.work, head=kept.head))
+
+    with pytest.raises(GitFailed, match="not at the remote yet") as waits:
+        other.workspace.rebuild(task)
+    assert waits.value.transient
+
+    one.workspace.open_run(one.run)
+    assert other.workspace.rebuild(task)
+    assert (other.root / task.id / "new").read_text() == "n\n"
+
+
+# ------------------------------------------------------------------ taking a task over
+
+
+@pytest.mark.spec("13.3", "8.2", "3.3")
+def test_a_task_is_taken_over_at_verify_from_a_machine_that_is_gone(two: Clones) -> None:
+    one, other = two.worlds
+    task = worked(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
+    one.repo.rename(one.repo.with_name("gone"))
+
+    assert other.workspace.rebuild(task)
+    found = other.workspace.candidate(other.run, task)
+
+    assert found.changed == ("a.txt", "new")
+    assert other.workspace.land(other.run, found.commit, found.onto) == found.commit
+    assert two.head() == found.commit
+
+
+@pytest.mark.spec("13.3", "3.4")
+def test_a_task_taken_over_at_land_is_proven_again(two: Clones) -> None:
+    """The proven commit was on the machine that is gone; nothing unproven lands instead."""
+    one, other = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+
+    head = other.workspace.land(other.run, found.commit, found.onto)
+
+    assert head == other.run.base != found.commit
+    assert not other.workspace.holds(other.run, found.commit)
+    other.workspace.rebuild(task)
+    assert land(other, task) == 0
+    assert two.steps() == ["task1: Do 1."]
+
+
+@pytest.mark.spec("13.3", "3.4", "0.3")
+def test_a_landing_that_its_machine_could_not_record_is_seen_by_the_successor(two: Clones) -> None:
+    one, other = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    found = one.workspace.candidate(one.run, task)
+    one.workspace.land(one.run, found.commit, found.onto)
+
+    assert other.workspace.holds(other.run, found.commit)
+    other.workspace.rebuild(task)
+    again = other.workspace.candidate(other.run, task)
+    assert (again.commit, again.changed) == (found.commit, ())
+
+
+@pytest.mark.spec("3.7", "13.3")
+def test_a_retry_on_another_machine_goes_on_from_the_kept_work(two: Clones) -> None:
+    one, other = two.worlds
+    first = worked(one, one.task(), adding("half"))
+    failed = replace(first, feedback=Failure(Kind.QUALITY_FAILURE, "not all"))
+
+    second = worked(other, failed, adding("rest"))
+    third = worked(one, replace(second, feedback=failed.feedback), adding("more"))
+
+    assert other.files(second.work.head) >= {"half", "rest"}
+    assert one.files(third.work.head) >= {"half", "rest", "more"}
+    land(one, third)
+    assert {"half", "rest", "more"} <= one.files(two.head())
+
+
+@pytest.mark.spec("3.7")
+def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two: Clones) -> None:
+    one, other = two.worlds
+    first = worked(one, one.task(1), adding("half"))
+    carried(one, 2, adding("landed"))
+
+    second = started(other, replace(first, fresh_next=True))
+
+    assert second.work.base == two.head()
+    assert not (Path(second.work.worktree) / "half").exists()
+
+
+@pytest.mark.spec("10.4", "0.2")
+def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clones) -> None:
+    one, other = two.worlds
+    task = worked(one, one.task(), adding("half"))
+    write(Path(task.work.worktree), by_hand="h")
+
+    with pytest.raises(GitFailed, match="on another machine") as waits:
+        other.workspace.prepare(other.run, replace(task, take_over=True), 2)
+
+    assert waits.value.transient
+    place = one.workspace.prepare(one.run, replace(task, take_over=True), 2)
+    assert (place.worktree / "by_hand").exists()
+
+
+# ------------------------------------------------------------------ kept work and snapshots
+
+
+@pytest.mark.spec("8.2", "8.1")
+def test_kept_work_and_snapshots_are_found_and_recovered_from_any_machine(two: Clones) -> None:
+    one, other = two.worlds
+    begun = started(one, one.task())
+    one.workspace.snapshot(begun, 1)
+    write(Path(begun.work.worktree), new="n\n")
+    kept = one.workspace.keep(one.run, begun)
+
+    saved = other.workspace.saved()
+
+    assert [(work.task_id, work.attempt, work.commit) for work in saved] == [
+        ("ab12cd34-1", 1, kept.head)
+    ]
+    assert [snapshot.id for snapshot in other.workspace.snapshots()] == ["ab12cd34-1-1"]
+    other.workspace.recover(saved[0].ref, "looked-at")
+    assert other.show("looked-at", "new") == "n"
+
+
+@pytest.mark.spec("8.2", "0.2")
+def test_work_kept_under_one_name_on_two_machines_is_there_twice(two: Clones) -> None:
+    """Both prepared the same attempt, one of them cut off meanwhile."""
+    works = [worked(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)]
+
+    for world in two.worlds:
+        assert {work.commit for work in world.workspace.saved()} == {t.work.head for t in works}
+    assert {task.work.head for task in works} <= set(two.there().values())
+
+
+@pytest.mark.spec("8.1")
+def test_snapshots_of_two_machines_under_one_name_are_both_kept(two: Clones) -> None:
+    for n, world in enumerate(two.worlds):
+        begun = started(world, world.task())
+        write(Path(begun.work.worktree), **{f"by{n}": "x"})
+        world.workspace.snapshot(begun, 1)
+
+    held = [two.worlds[0].files(c) for c in two.there().values() if readable(two, c)]
+
+    assert any("by0" in files for files in held)
+    assert any("by1" in files for files in held)
+
+
+def readable(two: Clones, commit_: str) -> bool:
+    two.worlds[0].workspace.saved()
+    return two.worlds[0].workspace.reachable(commit_)
+
+
+@pytest.mark.spec("8.1")
+def test_old_snapshots_go_at_the_remote_as_well(two: Clones) -> None:
+    one, other = two.worlds
+    begun = started(one, one.task())
+    one.workspace.snapshot(begun, 1)
+
+    gone = other_expired(other)
+
+    assert gone == ["ab12cd34-1-1"]
+    assert not [ref for ref in two.there() if ref.startswith("refs/yaoki/snapshots/")]
+
+
+def other_expired(world: World) -> list[str]:
+    world.workspace.snapshots()
+    return world.workspace.expire_snapshots(datetime.now(UTC) + timedelta(hours=1), ())
+
+
+@pytest.mark.spec("8.1")
+def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
+    one, other = two.worlds
+    begun = started(one, one.task())
+    write(Path(begun.work.worktree), before="b\n")
+    one.workspace.snapshot(begun, 1)
+    here = started(other, other.task())
+
+    other.workspace.restore("ab12cd34-1-1", here)
+
+    assert (Path(here.work.worktree) / "before").read_text() == "b\n"
+
+
+@pytest.mark.spec("8.2")
+def test_a_released_task_leaves_its_work_at_the_remote_and_no_branch(two: Clones) -> None:
+    one, _ = two.worlds
+    task = worked(one, one.task(), adding("new"))
+    assert f"{HEADS}/ab12cd34-1" in two.there()
+
+    one.workspace.release(task)
+
+    assert f"{HEADS}/ab12cd34-1" not in two.there()
+    assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
+    assert list((one.root / ".unpushed").iterdir()) == []
+
+
+# ------------------------------------------------------------------ groups, undo, merge
+
+
+@pytest.mark.spec("8.3")
+def test_a_groups_line_is_opened_landed_rolled_back_and_closed_by_different_machines(
+    two: Clones,
+) -> None:
+    one, other = two.worlds
+    group = "ab12cd34-9"
+    lines = [w.workspace.open_line(w.run, group) for w in two.worlds]
+    assert lines[0] == lines[1]
+    for world, line, n in zip(two.worlds, lines, (1, 2), strict=True):
+        own = replace(world, run=line)
+        task = worked(own, own.task(n), adding(f"sub{n}"))
+        land(own, task)
+
+    held, to = other.workspace.roll_back(other.run, group, one.workspace.head(lines[0]))
+
+    assert {"sub1", "sub2"} <= other.files(held)
+    assert to == one.workspace.head(one.workspace.open_line(one.run, group)) == one.run.base
+    assert two.there()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
+    one.workspace.close_line(one.run, group)
+    assert not [ref for ref in two.there() if ref.endswith(("-group", f"/{group}"))]
+
+
+@pytest.mark.spec("8.3")
+def test_a_group_rolled_back_twice_by_different_machines_keeps_both(two: Clones) -> None:
+    group = "ab12cd34-9"
+    held = []
+    for n, world in enumerate(two.worlds, start=1):
+        own = replace(world, run=world.workspace.open_line(world.run, group))
+        land(own, worked(own, own.task(n), adding(f"sub{n}")))
+        held.append(world.workspace.roll_back(world.run, group, own.workspace.head(own.run))[0])
+
+    refs = [f"refs/yaoki/work/{group}/0-rollback-{n}" for n in (1, 2)]
+    assert [two.there()[ref] for ref in refs] == held
+
+
+@pytest.mark.spec("9.6")
+def test_another_machine_undoes_what_one_landed_and_twice_is_once(two: Clones) -> None:
+    one, other = two.worlds
+    task = landed(one, one.task(), adding("new"))
+
+    heads = [w.workspace.undo(w.run, task.landed, task.id, approve=approved) for w in (other, one)]
+
+    assert heads[0] == heads[1] == two.head()
+    assert "new" not in other.files(two.head())
+    assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones) -> None:
+    one, other = two.worlds
+    carried(one, 1, adding("new"))
+    git(other.repo, "checkout", "-q", "main")
+    before = user_state(other.repo)
+
+    merged = other.workspace.merge(other.run, approve=approved)
+
+    assert (merged.branch, merged.how) == ("main", "fast-forward")
+    assert two.there()["refs/heads/main"] == two.head() == merged.commit
+    assert user_state(other.repo) == before
+    assert one.workspace.merge(one.run, approve=approved).how == "already"
+
+
+@pytest.mark.spec("9.6")
+def test_merging_meets_what_somebody_pushed_to_the_base_branch_meanwhile(two: Clones) -> None:
+    one, other = two.worlds
+    carried(one, 1, adding("new"))
+    commit_of(other, "theirs")
+    git(other.repo, "push", "-q", "origin", "main")
+
+    merged = one.workspace.merge(one.run, approve=approved)
+
+    assert merged.how == "merge"
+    assert two.there()["refs/heads/main"] == merged.commit
+    assert {"new", "theirs"} <= one.files(merged.commit)
+
+
+@pytest.mark.spec("9.6", "0.2")
+def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> None:
+    one, other = two.worlds
+    git(other.repo, "fetch", "-q", "origin", one.run.branch)
+    git(other.repo, "checkout", "-q", "--detach", "FETCH_HEAD")
+    commit_of(other, "stranger")
+    git(other.repo, "push", "-q", "origin", f"HEAD:{one.run.branch}")
+
+    assert "did not land" in one.workspace.intact(one.run)
+    with pytest.raises(NotNow, match="did not land"):
+        one.workspace.merge(one.run, approve=approved)
+
+
+@pytest.mark.spec("0.2", "8.6", "13.1")
+@pytest.mark.parametrize("typing", [0, 1, 2])
+def test_the_way_back_to_what_another_machine_landed_can_be_typed_in_any_clone(
+    tmp_path: Path, typing: int
+) -> None:
+    """The first has seen only its own landing when the branch and its mark are set back."""
+    three = clones(tmp_path, 3)
+    one, other, _ = three.worlds
+    carried(one, 1, adding("first"))
+    seen = three.head()
+    carried(other, 2, adding("second"))
+    last = three.head()
+    base = one.run.base
+    for ref in (f"{HEADS}/{one.run.id}", f"refs/yaoki/runs/{one.run.id}"):
+        git(three.bare, "update-ref", ref, base)
+
+    with pytest.raises(BranchStrayed) as strayed:
+        one.workspace.refuse_strayed(one.run, [seen, last])
+    where = three.worlds[typing].repo
+    subprocess.run(["sh", "-ec", strayed.value.hint], cwd=where, check=True, capture_output=True)
+
+    assert three.head() == last
+    for world in three.worlds:
+        world.workspace.refuse_strayed(world.run, [seen, last])
+
+
+@pytest.mark.spec("11.7", "0.2")
+def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
+    two: Clones, tmp_path: Path
+) -> None:
+    one, other = two.worlds
+    tasks = [worked(w, w.task(n), adding(f"f{n}")) for n, w in enumerate(two.worlds, start=1)]
+    land(one, tasks[0])
+    head = two.head()
+    for world, task in zip(two.worlds, tasks, strict=True):
+        world.workspace.release(task)
+    archiving, file = other.workspace.archiving(), tmp_path / "run.bundle"
+
+    refs = archiving.refs(other.run.id)
+    assert archiving.bundle(other.run.id, other.run.base, refs, file)
+    archiving.prove(other.run.id, refs, file)
+    stays = archiving.drop(other.run.id, refs)
+
+    assert {task.work.head for task in tasks} <= set(refs.values())
+    assert stays == [f"{HEADS}/ab12cd34"]
+    assert set(two.there()) == {"refs/heads/main", f"{HEADS}/ab12cd34"}
+    assert two.head() == head
+
+
+# ------------------------------------------------------------------ which remote
+
+
+@pytest.mark.spec("0.2")
+def test_a_run_begun_before_there_was_a_remote_goes_on_at_the_remote(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    first = landed(world, world.task(1), adding("first"))
+    line = world.workspace.open_line(world.run, "ab12cd34-9")
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "init", "-q", "--bare", str(bare))
+
+    shared = GitWorkspace(world.repo, world.root, remote="../bare.git")
+    shared.open_run(world.run)
+
+    refs = git(bare, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    there = dict(row.split(" ") for row in refs)
+    assert there[f"{HEADS}/ab12cd34"] == there["refs/yaoki/runs/ab12cd34"] == first.landed
+    assert there[f"{HEADS}/ab12cd34-9-group"] == line.base
+    assert shared.head(world.run) == first.landed
+
+
+@pytest.mark.spec("0.6")
+@pytest.mark.parametrize("said", ["nowhere", "up/stream"])
+def test_a_remote_that_is_none_is_refused_by_name(tmp_path: Path, said: str) -> None:
+    repo = a_repository(tmp_path)
+
+    with pytest.raises(RepositoryUnfit, match=f"there is no remote '{said}'"):
+        GitWorkspace(repo, tmp_path / "root", remote=said)
+
+
+@pytest.mark.spec("0.6")
+def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(RepositoryUnfit, match="shallow") as refused:
+        clones(tmp_path, 1, "--depth=1")
+
+    assert "--unshallow" in refused.value.hint
+
+
+@pytest.mark.parametrize("options", [["--filter=blob:none"], ["--filter=tree:0"]])
+def test_partial_clones_carry_tasks(tmp_path: Path, options: list[str]) -> None:
+    farm = clones(tmp_path, 2, "--no-checkout", *options)
+
+    for n, world in enumerate(farm.worlds, start=1):
+        carried(world, n, lambda at, n=n: write(at, **{f"f{n}": "x", "a__txt": f"{n}\n"}))  # type: ignore[misc]
+
+    assert len(farm.steps()) == 2
+
+
+def test_a_clone_that_borrows_its_objects_carries_tasks(tmp_path: Path) -> None:
+    farm = clones(tmp_path, 1, f"--reference={tmp_path / 'repo'}")
+
+    carried(farm.worlds[0], 1, adding("new"))
+
+    assert farm.steps() == ["task1: Do 1."]
+
+
+@pytest.mark.spec("14.4", "14.2")
+def test_an_agent_cannot_bend_where_work_is_pushed(two: Clones, tmp_path: Path) -> None:
+    """It writes another address, and a program that carries pushes, into the config it shares."""
+    one, _ = two.worlds
+    thief = tmp_path / "thief.git"
+    git(tmp_path, "init", "-q", "--bare", str(thief))
+    guards = one.workspace.guards()
+
+    def bend(at: Path) -> None:
+        write(at, new="n\n")
+        git(at, "config", "remote.origin.url", str(thief))
+        git(at, "config", "remote.yaoki-shared.pushurl", str(thief))
+
+    worked(one, one.task(), bend)
+
+    assert git(thief, "for-each-ref") == ""
+    assert one.workspace.guards() != guards
+    git(one.repo, "config", "core.sshCommand", "touch /tmp/never")
+    with pytest.raises(GitFailed, match="changed while yaoki runs"):
+        one.workspace.head(one.run)
+
+
+@pytest.mark.spec("14.2")
+def test_a_password_in_the_address_is_never_shown(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    url = "http://una:hunter2secret@127.0.0.1:1/r.git"
+    shared = GitWorkspace(repo, tmp_path / "root", remote=url)
+    world = a_world(tmp_path, repo)
+
+    with pytest.raises(GitFailed) as failed:
+        shared.head(world.run)
+
+    assert "127.0.0.1" in failed.value.sentence
+    assert "hunter2secret" not in failed.value.sentence + failed.value.hint
+
+
+def test_work_of_two_clones_on_one_machine_is_told_apart(two: Clones) -> None:
+    hosts = {world.workspace.host("m1") for world in two.worlds}
+
+    assert len(hosts) == 2
+    assert all(host.startswith("m1:") for host in hosts)
+
+
+@pytest.mark.spec("0.2")
+def test_nothing_of_the_users_changes_while_tasks_are_carried(two: Clones) -> None:
+    one, other = two.worlds
+    write(one.repo, untracked="u", README="changed\n")
+    before = user_state(one.repo)
+
+    task = landed(one, one.task(1), adding("new"))
+    carried(other, 2, adding("other"))
+    one.workspace.head(one.run)
+    one.workspace.saved()
+    one.workspace.release(task)
+
+    assert user_state(one.repo) == before
+
+
+def test_without_work_there_is_nothing_to_bring(two: Clones) -> None:
+    _, other = two.worlds
+    task = replace(other.task(), attempt=1, work=Work(base=other.run.base))
+
+    assert other.workspace.rebuild(task)
+    assert other.workspace.candidate(other.run, task).changed == ()

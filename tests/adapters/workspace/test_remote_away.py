@@ -1,0 +1,137 @@
+"""A remote that does not answer: what is owed to it, who waits for it, who may not race over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.workspace.clones import Clones, clones, land
+from tests.repositories import git, worked, write
+from yaoki.errors import GitFailed, RemoteAway
+
+pytestmark = pytest.mark.spec("13.1")
+HEADS = "refs/heads/yaoki"
+GROUP = "ab12cd34-9"
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Clones:
+    return clones(tmp_path)
+
+
+def adding(name: str) -> Callable[[Path], None]:
+    return lambda at: write(at, **{name: f"{name}\n"})
+
+
+@pytest.mark.spec("13.3", "4.8")
+def test_a_remote_that_is_away_is_known_as_such_until_it_answers(two: Clones) -> None:
+    space = two.worlds[0].workspace
+    before = space.away()
+    two.away()
+
+    with pytest.raises(RemoteAway, match="the remote origin cannot be used") as told:
+        space.head(two.run)
+
+    assert before == ""
+    assert space.away() == told.value.sentence
+    assert told.value.hint.startswith("git ls-remote origin")
+    two.back()
+    assert space.meets() == "origin"
+    assert space.away() == ""
+
+
+@pytest.mark.spec("13.3")
+def test_who_is_locked_out_does_not_wait(two: Clones) -> None:
+    """Nobody answers better tomorrow: a person must give this machine a key."""
+    one = two.worlds[0]
+    git(one.repo, "remote", "set-url", "origin", "ext::sh -c 'exit 1'")
+    space = replace(one, workspace=type(one.workspace)(one.repo, one.root, remote="origin"))
+
+    with pytest.raises(GitFailed, match="not allowed") as told:
+        space.workspace.head(two.run)
+
+    assert not isinstance(told.value, RemoteAway)
+    assert not told.value.transient
+
+
+@pytest.mark.spec("8.2", "0.2")
+def test_what_is_owed_is_pushed_in_a_quiet_moment_without_any_task(two: Clones) -> None:
+    one = two.worlds[0]
+    done = worked(one, one.task(), adding("new"))
+    two.away()
+    kept = replace(done, attempt=2)
+    one.workspace.keep(one.run, kept)
+    with pytest.raises(RemoteAway):
+        one.workspace.catch_up()
+    two.back()
+    assert "refs/yaoki/work/ab12cd34-1/2" not in two.there()
+
+    one.workspace.catch_up()
+
+    assert "refs/yaoki/work/ab12cd34-1/2" in two.there()
+    assert one.workspace.away() == ""
+
+
+@pytest.mark.spec("13.3", "8.2")
+def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> None:
+    one, other = two.worlds
+    done = worked(one, one.task(), adding("new"))
+    for ref in [ref for ref in two.there() if "/work/" in ref]:
+        git(two.bare, "update-ref", "-d", ref)
+
+    with pytest.raises(RemoteAway, match="kept on another machine"):
+        other.workspace.candidate(other.run, done)
+
+    assert other.workspace.away() == ""
+
+
+# ------------------------------------------------------------------ two at once
+
+
+@pytest.mark.spec("8.3", "0.2")
+def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> None:
+    """Both decided on the same group; the first one's retry has landed before the second acts."""
+    one, other = two.worlds
+    line = one.workspace.open_line(one.run, GROUP)
+    own = replace(one, run=line)
+    land(own, worked(own, own.task(1), adding("first")))
+    seen = other.workspace.head(line)
+    one.workspace.roll_back(one.run, GROUP, seen)
+    land(own, worked(own, own.task(2), adding("again")))
+    head = one.workspace.head(line)
+
+    with pytest.raises(GitFailed, match="moved before it was rolled back") as told:
+        other.workspace.roll_back(other.run, GROUP, seen)
+
+    assert told.value.transient
+    assert other.workspace.head(line) == head
+    assert [ref for ref in two.there() if "rollback" in ref] == [
+        f"refs/yaoki/work/{GROUP}/0-rollback-1"
+    ]
+
+
+# ------------------------------------------------------------------ the end of a run
+
+
+@pytest.mark.spec("11.7", "0.2")
+def test_an_archive_takes_what_only_a_dead_machine_knew_of(two: Clones, tmp_path: Path) -> None:
+    """Its task branch and its group's line are at the remote and in no other clone."""
+    one, other = two.worlds
+    line = one.workspace.open_line(one.run, GROUP)
+    own = replace(one, run=line)
+    land(own, worked(own, own.task(1), adding("new")))
+    held = one.workspace.head(line)
+    archiving, file = other.workspace.archiving(), tmp_path / "run.bundle"
+
+    refs = archiving.refs(other.run.id)
+    assert archiving.bundle(other.run.id, other.run.base, refs, file)
+    archiving.prove(other.run.id, refs, file)
+    archiving.drop(other.run.id, refs)
+
+    assert refs[f"{HEADS}/{GROUP}-group"] == held
+    assert f"{HEADS}/ab12cd34-1" in refs
+    assert set(two.there()) == {"refs/heads/main"}
+    assert held in git(tmp_path, "bundle", "list-heads", str(file))

@@ -1,0 +1,214 @@
+"""Killed between the push and the local copy, or anywhere else: the next touch goes on."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
+from tests.repositories import World, approved, git, landed, started, worked, write
+from yaoki.core.model import RunId
+from yaoki.ports import Kept
+
+pytestmark = pytest.mark.spec("13.1", "13.3", "0.2")
+
+# A git whose caller is killed right after the n-th command, or after its first push.
+KILLING_GIT = """#!/bin/sh
+. "${0%/*}/known"
+"$REAL_GIT" "$@"
+code=$?
+KILL_AT=$(cat "$COUNT.kill")
+case "$KILL_AT" in
+    push) case " $* " in *" push "*) kill -9 $PPID;; esac;;
+    *) n=$(($(cat "$COUNT") + 1)); echo $n > "$COUNT"; [ "$n" = "$KILL_AT" ] && kill -9 $PPID;;
+esac
+exit $code
+"""
+CALLER = """
+import os, pickle, sys
+from pathlib import Path
+from yaoki.workspace import GitWorkspace
+repo, root, file, count = map(Path, sys.argv[1:5])
+method, args = pickle.loads(file.read_bytes())
+for n in range(1, 60):
+    if os.environ["WANTED"] != "push":
+        count.write_text("0")
+        Path(f"{count}.kill").write_text(str(n))
+    if (pid := os.fork()) == 0:
+        result = getattr(GitWorkspace(repo, root, remote="origin"), method)(*args)
+        file.write_bytes(pickle.dumps((n - 1, result)))
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code != -9 or os.environ["WANTED"] == "push":
+        sys.exit(-code if code < 0 else code)
+sys.exit("more than 60 git commands")
+"""
+
+
+class Killer:
+    """Calls a method of one machine's workspace, killed after every git command or after a push."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self._world, self._folder = world, folder
+        real = shutil.which("git")
+        assert real
+        (folder / "bin").mkdir()
+        (folder / "bin" / "git").write_text(KILLING_GIT)
+        (folder / "bin" / "known").write_text(f"REAL_GIT='{real}' COUNT='{folder / 'count'}'\n")
+        (folder / "bin" / "git").chmod(0o755)
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self._env = {**os.environ, "PATH": path}
+        self.kills = 0
+
+    def after_push(self, method: str, *args: object) -> None:
+        """The one call, dead as soon as the remote has what it pushed."""
+        assert self._called("push", method, args) == signal.SIGKILL
+
+    def everywhere(self, method: str, *args: object) -> Any:
+        """Again and again, killed after the 1st, 2nd, 3rd … command, until one is through."""
+        assert self._called("", method, args) == 0
+        # Our own words, just written.
+        kills, result = pickle.loads((self._folder / "call").read_bytes())  # noqa: S301
+        self.kills += kills
+        return result
+
+    def _called(self, wanted: str, method: str, args: object) -> int:
+        file = self._folder / "call"
+        file.write_bytes(pickle.dumps((method, args)))
+        (self._folder / "count.kill").write_text(wanted)
+        paths = (self._world.repo, self._world.root, file, self._folder / "count")
+        done = subprocess.run(
+            [sys.executable, "-c", CALLER, *map(str, paths)],
+            env={**self._env, "WANTED": wanted},
+            capture_output=True,
+            check=False,
+        )
+        assert not done.stderr, done.stderr.decode()
+        return done.returncode
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Clones:
+    return clones(tmp_path)
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
+    two: Clones, tmp_path: Path
+) -> None:
+    one, other = two.worlds
+    task = worked(one, one.task(), lambda at: write(at, new="n"))
+    found = one.workspace.candidate(one.run, task)
+    killer = Killer(one, tmp_path)
+
+    killer.after_push("land", one.run, found.commit, found.onto)
+    copy = git(one.repo, "rev-parse", one.run.branch)
+
+    assert copy == found.onto
+    assert two.head() == found.commit
+    again = opened(one.repo, one.root)
+    assert again.holds(one.run, found.commit)
+    assert again.land(one.run, found.commit, found.onto) == found.commit
+    assert other.workspace.holds(other.run, found.commit)
+    assert two.steps() == ["task1: Do 1."]
+    assert git(one.repo, "rev-parse", one.run.branch) == found.commit
+
+
+@pytest.mark.spec("9.6", "0.3")
+def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_path: Path) -> None:
+    one, _ = two.worlds
+    task = landed(one, one.task(), lambda at: write(at, new="n"))
+
+    Killer(one, tmp_path).after_push("undo", one.run, task.landed, task.id, approved)
+    head = opened(one.repo, one.root).undo(one.run, task.landed, task.id, approve=approved)
+
+    assert head == two.head()
+    assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
+
+
+@pytest.mark.spec("8.3")
+def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
+    two: Clones, tmp_path: Path
+) -> None:
+    one, other = two.worlds
+    line = one.workspace.open_line(one.run, "ab12cd34-9")
+    land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
+    held = one.workspace.head(line)
+
+    Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9", held)
+    _, to = other.workspace.roll_back(other.run, "ab12cd34-9", other.workspace.head(line))
+
+    assert to == other.run.base == opened(one.repo, one.root).head(line)
+    kept = [ref for ref in two.there() if "rollback" in ref]
+    assert [two.there()[ref] for ref in kept] == [held]
+
+
+def _new(at: Path) -> None:
+    write(at, new="n")
+
+
+@pytest.mark.spec("9.1")
+def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Path) -> None:
+    farm = clones(tmp_path)
+    one, other = farm.worlds
+    run = replace(one.run, id=RunId("ef56gh78"))
+
+    Killer(one, tmp_path).after_push("open_run", run)
+    for world in farm.worlds:
+        opened(world.repo, world.root).open_run(run)
+
+    assert farm.there()["refs/heads/yaoki/ef56gh78"] == run.base
+    assert other.workspace.intact(run) == ""
+
+
+@pytest.mark.spec("8.2")
+def test_killed_before_it_is_pushed_kept_work_is_pushed_by_the_next_touch(
+    two: Clones, tmp_path: Path
+) -> None:
+    """The remote is away, the worker is killed; a later one pushes on behalf of the dead."""
+    one, other = two.worlds
+    begun = started(one, one.task())
+    write(Path(begun.work.worktree), new="n\n")
+    two.away()
+    Killer(one, tmp_path).after_push("keep", one.run, begun)
+    two.back()
+    assert "refs/yaoki/work/ab12cd34-1/1" not in two.there()
+
+    carried(replace(one, workspace=opened(one.repo, one.root)), 2, lambda at: write(at, b="b"))
+    opened(one.repo, one.root).open_run(one.run)
+
+    assert {work.task_id for work in other.workspace.saved()} == {"ab12cd34-1", "ab12cd34-2"}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("3.1", "3.2", "3.3", "3.4", "8.2", "0.3")
+def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
+    two: Clones, tmp_path: Path
+) -> None:
+    one, other = two.worlds
+    carried(other, 2, lambda at: write(at, other="o"))
+    begun = started(one, one.task())
+    write(Path(begun.work.worktree), new="n\n")
+    killer = Killer(one, tmp_path)
+
+    kept: Kept = killer.everywhere("keep", one.run, begun)
+    task = replace(begun, work=replace(begun.work, head=kept.head))
+    found = killer.everywhere("candidate", one.run, task)
+    head = killer.everywhere("land", one.run, found.commit, found.onto)
+    killer.everywhere("release", task)
+
+    assert killer.kills > 20
+    assert head == found.commit == two.head() == other.workspace.head(other.run)
+    assert two.steps() == ["task2: Do 2.", "task1: Do 1."]
+    assert [w.commit for w in other.workspace.saved() if w.task_id == task.id] == [kept.head]
+    assert "refs/heads/yaoki/ab12cd34-1" not in two.there()
+    assert git(two.bare, "fsck", "--no-dangling") == ""

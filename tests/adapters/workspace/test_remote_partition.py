@@ -1,0 +1,198 @@
+"""A worker that was cut off from the store: whatever it still believes, it lands nothing.
+
+Two clones of one remote share a store.  Where a worker would learn of its loss by a heartbeat it
+learns nothing here: only what it asks of the store right before the push can stop it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import a_plan, writes
+from tests.repositories import a_repository, git
+from tests.trusting import trust_below
+from yaoki.app import App
+from yaoki.core.model import Lease, Run, Stage, State, Task
+from yaoki.core.model.report import LandedOn
+from yaoki.engine.claim_context import Hold, Superseded
+from yaoki.errors import LeaseLost
+from yaoki.faces.cli.commands.plans import read_plan
+
+pytestmark = pytest.mark.spec("13.3", "11.2")
+SETTINGS = """\
+[store]
+url = "{folder}/state.db"
+
+[workspace]
+root = "{home}/worktrees"
+remote = "origin"
+"""
+
+
+class Cut(BaseException):
+    """The carrier is gone; nothing may catch it."""
+
+
+class Machines:
+    """Two of them, each with a clone and a name of its own, and one task."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.bare = folder / "remote.git"
+        git(folder, "clone", "-q", "--bare", str(a_repository(folder)), str(self.bare))
+        self.one, self.other = (
+            stack.enter_context(closing(self._app(folder, name))) for name in ("one", "other")
+        )
+        plan = folder / "plan.json"
+        held = a_plan(
+            {"t": [writes("f")]},
+            [{"id": "t", "checks": ["ok"]}],
+            {"ok": {"run": ["test", "-s", "f"]}},
+        )
+        plan.write_text(json.dumps(held))
+        self.run: Run = self.one.submit(read_plan(self.one, plan))
+
+    def _app(self, folder: Path, name: str) -> App:
+        home = folder / name
+        home.mkdir()
+        git(home, "clone", "-q", f"file://{self.bare}", "repo")
+        (home / "repo" / "yaoki.toml").write_text(SETTINGS.format(folder=folder, home=home))
+        return App(home / "repo", create=True)
+
+    @property
+    def task(self) -> Task:
+        return self.one.store.task(f"{self.run.id}-1")
+
+    def carry(self, app: App, why: Callable[[], str]) -> Task | None:
+        (task,) = app.worker(1).claim(1, [self.run.id])
+        return app.worker(1).carry(task, Hold(why))
+
+    def landing(self) -> Task:
+        """The task, proven on the first machine, whose carrier is gone before it lands."""
+
+        def why() -> str:
+            if self.task.stage is Stage.LAND:
+                raise Cut
+            return ""
+
+        with pytest.raises(Cut):
+            self.carry(self.one, why)
+        return self.task
+
+    def taken_over(self) -> Task:
+        """The lease ran out, and the second machine has the task now."""
+        self.one.store.expire(lambda _: True, counted=True)
+        (task,) = self.other.worker(1).claim(1, [self.run.id])
+        return task
+
+    def steps(self) -> list[str]:
+        """What landed at the remote."""
+        form = "--format=%(trailers:key=Yaoki-Task,valueonly)"
+        return git(self.bare, "log", "--first-parent", form, f"main..yaoki/{self.run.id}").split()
+
+    def refused(self) -> list[tuple[str, int]]:
+        entries = self.one.store.journal(run_id=self.run.id)
+        told = [entry.data for entry in entries if entry.event == "RESULT_REFUSED"]
+        return [(data["holder"], data["epoch"]) for data in told]
+
+
+@pytest.fixture
+def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machines]:
+    monkeypatch.setenv("YAOKI_HOME", str(tmp_path / "home"))
+    trust_below(tmp_path / "home", tmp_path)
+    with ExitStack() as stack:
+        yield Machines(tmp_path, stack)
+
+
+def lease_of(task: Task) -> Lease:
+    assert task.lease is not None
+    return task.lease
+
+
+def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines) -> None:
+    """It has proven its work, heard nothing, and is about to push."""
+    successors: list[Task] = []
+    held: list[Lease] = []
+
+    def hears_nothing() -> str:
+        if machines.task.stage is Stage.LAND and not successors:
+            held.append(lease_of(machines.task))
+            successors.append(machines.taken_over())
+        return ""
+
+    late = machines.carry(machines.one, hears_nothing)
+
+    assert late is None
+    assert machines.steps() == []
+    assert machines.task.epoch == lease_of(successors[0]).epoch
+    assert machines.refused() == [(held[0].holder, held[0].epoch)]
+    done = machines.other.worker(1).carry(successors[0], Hold(lambda: ""))
+    assert done is not None
+    assert done.state is State.DONE
+    assert machines.steps() == [done.id]
+
+
+def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines: Machines) -> None:
+    task = machines.landing()
+    machines.one.store.heartbeat([lease_of(task)], timedelta(0))
+    before = lease_of(machines.task).expires_at
+
+    done = machines.one.worker(1).carry(task, Hold(lambda: ""))
+
+    assert done is not None
+    assert done.state is State.DONE
+    assert before <= machines.one.store.clock.now()
+    assert machines.refused() == []
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machines) -> None:
+    """It asked in time and pushed too late: the successor finds the commit on the branch."""
+    task = machines.landing()
+    successors: list[Task] = []
+
+    def between() -> None:
+        successors.append(machines.taken_over())
+
+    pushed = machines.one.stages.land(machines.run, task, Hold(lambda: "", confirm=between))
+    done = machines.other.worker(1).carry(successors[0], Hold(lambda: ""))
+
+    assert isinstance(pushed, LandedOn)
+    assert done is not None
+    assert (done.state, done.landed) == (State.DONE, pushed.commit)
+    assert machines.steps() == [task.id]
+    with pytest.raises(LeaseLost):
+        machines.one.store.record(lease_of(task), lambda _: ())
+    assert machines.refused() == [(lease_of(task).holder, lease_of(task).epoch)]
+    landed = [
+        e for e in machines.one.store.journal(run_id=machines.run.id) if e.event == "TASK_LANDED"
+    ]
+    assert len(landed) == 1
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -> None:
+    task = machines.landing()
+
+    def between() -> None:
+        machines.other.worker(1).carry(machines.taken_over(), Hold(lambda: ""))
+
+    machines.one.stages.land(machines.run, task, Hold(lambda: "", confirm=between))
+
+    assert machines.task.state is State.DONE
+    assert machines.steps() == [task.id]
+
+
+@pytest.mark.spec("0.6")
+def test_without_a_store_behind_the_claim_nothing_lands(machines: Machines) -> None:
+    task = machines.landing()
+
+    with pytest.raises(Superseded):
+        machines.one.stages.land(machines.run, task, Hold(lambda: ""))
+
+    assert machines.steps() == []

@@ -1,0 +1,567 @@
+"""prepare, keep, candidate, land, release: the stages of a task on real repositories."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import (
+    World,
+    a_repository,
+    a_world,
+    commit,
+    conflicted,
+    git,
+    landed,
+    started,
+    worked,
+    write,
+)
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.core.model import Kind, TaskId, TaskKind
+from yaoki.errors import GitFailed, Unknown
+from yaoki.ports import Workspace
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def nothing(_: Path) -> None:
+    """An agent that does nothing."""
+
+
+def adding(name: str) -> Callable[[Path], None]:
+    """An agent that adds one file."""
+    return lambda at: write(at, **{name: "x"})
+
+
+def test_it_is_the_workspace_the_engine_asks_for(world: World) -> None:
+    asked: Workspace = world.workspace
+
+    assert asked.head(world.run) == world.run.base
+
+
+@pytest.mark.spec("3.1")
+def test_the_run_branch_is_made_once(world: World) -> None:
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+
+    world.workspace.open_run(world.run)
+
+    assert world.workspace.head(world.run) == done.landed
+
+
+@pytest.mark.spec("3.1")
+def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: World) -> None:
+    place = world.workspace.prepare(world.run, world.task(), 1)
+
+    assert place.fresh
+    assert place.base == world.run.base
+    assert place.tree == git(world.repo, "rev-parse", "main^{tree}")
+    assert not place.worktree.is_relative_to(world.repo)
+    assert git(place.worktree, "symbolic-ref", "HEAD") == "refs/heads/yaoki/ab12cd34-1"
+    assert git(place.worktree, "status", "--porcelain") == ""
+    assert world.workspace.worktrees() == {"ab12cd34-1"}
+
+
+@pytest.mark.spec("3.1")
+def test_preparing_starts_from_what_has_landed(world: World) -> None:
+    first = landed(world, world.task(1), lambda at: write(at, new="n"))
+
+    place = world.workspace.prepare(world.run, world.task(2), 1)
+
+    assert place.base == first.landed
+    assert (place.worktree / "new").read_text() == "n"
+
+
+@pytest.mark.spec("3.1", "0.6")
+@pytest.mark.parametrize("wrong", ["../../heads/main", "a b", "x/y", "", "-x", "X"])
+def test_an_id_that_could_name_another_ref_is_refused(world: World, wrong: str) -> None:
+    task = replace(world.task(), id=TaskId(wrong))
+
+    with pytest.raises(Unknown, match="is not an id"):
+        world.workspace.prepare(world.run, task, 1)
+
+
+@pytest.mark.spec("3.2")
+def test_everything_left_is_committed_and_kept(world: World) -> None:
+    def agent(at: Path) -> None:
+        write(at, a__txt="changed\n", new__txt="new\n", debug__log="ignored")
+        write(at / "deep" / "er", x="x")
+        (at / "b.txt").unlink()
+        git(at, "mv", "README", "READ")
+
+    begun = started(world, world.task())
+    agent(Path(begun.work.worktree))
+    kept = world.workspace.keep(world.run, begun)
+
+    assert kept.changed == ("READ", "README", "a.txt", "b.txt", "deep/er/x", "new.txt")
+    assert kept.tree == git(world.repo, "rev-parse", f"{kept.head}^{{tree}}")
+    assert world.files(kept.head) == {
+        *(".gitignore", "READ", "a.txt", "deep/er/x", "new.txt", "src/one.py", "src/two.py"),
+    }
+    assert world.refs()["refs/heads/yaoki/ab12cd34-1"] == kept.head
+    assert world.refs()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
+    assert "Yaoki-Task: ab12cd34-1" in git(world.repo, "log", "-1", "--format=%B", kept.head)
+    assert git(Path(begun.work.worktree), "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("3.2", "3.5")
+def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
+    begun = started(world, world.task())
+
+    kept = world.workspace.keep(world.run, begun)
+
+    assert kept.head == begun.work.base
+    assert kept.changed == ()
+
+
+@pytest.mark.spec("3.2")
+def test_keeping_twice_is_keeping_once(world: World) -> None:
+    begun = started(world, world.task())
+    write(Path(begun.work.worktree), new="n")
+
+    first = world.workspace.keep(world.run, begun)
+    before = world.refs()
+    second = world.workspace.keep(world.run, begun)
+
+    assert second == first
+    assert world.refs() == before
+
+
+@pytest.mark.spec("3.7")
+def test_a_retry_goes_on_in_the_same_worktree(world: World) -> None:
+    first = worked(world, world.task(), lambda at: write(at, new="1", cache__log="kept"))
+
+    place = world.workspace.prepare(world.run, first, 2)
+    again = started(world, first)
+    kept = world.workspace.keep(world.run, again)
+
+    assert not place.fresh
+    assert again.work.worktree == first.work.worktree
+    assert (Path(again.work.worktree) / "cache.log").read_text() == "kept"
+    assert kept.changed == ("new",)
+    assert world.refs()["refs/yaoki/work/ab12cd34-1/2"] == first.work.head
+
+
+@pytest.mark.spec("3.7")
+def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
+    """The candidate brought another task's work in; the retry must not be blamed for it."""
+    first = worked(world, world.task(1), lambda at: write(at, mine="1"))
+    landed(world, world.task(2), lambda at: write(at, other="2"))
+    world.workspace.candidate(world.run, first)
+
+    again = started(world, first)
+    kept = world.workspace.keep(world.run, again)
+
+    assert again.work.base == world.workspace.head(world.run)
+    assert kept.changed == ("mine",)
+
+
+@pytest.mark.spec("3.7", "8.2", "0.2")
+def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
+    """The agent was cut off: nothing was kept yet when the fresh worktree is asked for."""
+    begun = started(world, world.task())
+    write(Path(begun.work.worktree), half="half\n", a__txt="broken\n")
+    git(Path(begun.work.worktree), "checkout", "-q", "-b", "mine")
+
+    place = world.workspace.prepare(world.run, replace(begun, fresh_next=True), 2)
+
+    assert place.fresh
+    assert git(place.worktree, "status", "--porcelain") == ""
+    assert not (place.worktree / "half").exists()
+    assert git(place.worktree, "rev-parse", "HEAD") == world.run.base
+    [saved] = [work for work in world.workspace.saved() if work.attempt == 1]
+    assert world.show(saved.commit, "half") == "half"
+    assert world.show(saved.commit, "a.txt") == "broken"
+
+
+@pytest.mark.spec("8.2", "0.2")
+def test_kept_work_is_never_overwritten(world: World) -> None:
+    """A late process wrote after the attempt was kept; both states stay reachable."""
+    first = worked(world, world.task(), lambda at: write(at, new="1"))
+    at = Path(first.work.worktree)
+    git(at, "reset", "-q", "--hard", world.run.base)
+    write(at, late="l")
+
+    world.workspace.prepare(world.run, replace(first, fresh_next=True), 2)
+
+    kept = {work.ref.rpartition("/")[2]: work.commit for work in world.workspace.saved()}
+    assert kept["1"] == first.work.head
+    assert world.show(kept["1-2"], "late") == "l"
+
+
+@pytest.mark.spec("3.3")
+def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="A\na2\na3\n"))
+    other = landed(world, world.task(2), lambda at: write(at, a__txt="a1\na2\nZ\n"))
+
+    found = world.workspace.candidate(world.run, mine)
+
+    at = Path(mine.work.worktree)
+    assert found.onto == other.landed
+    assert found.changed == ("a.txt",)
+    assert (found.deleted, found.tracked) == (0, 0)
+    assert world.show(found.commit, "a.txt") == "A\na2\nZ"
+    assert git(world.repo, "rev-parse", f"{found.commit}^1", f"{found.commit}^2").split() == [
+        found.onto,
+        mine.work.head,
+    ]
+    assert git(at, "rev-parse", "HEAD") == found.commit
+    assert git(at, "status", "--porcelain") == ""
+    message = git(world.repo, "log", "-1", "--format=%B", found.commit)
+    assert message.splitlines()[0] == "task1: Do 1."
+    assert "Yaoki-Run: ab12cd34\nYaoki-Task: ab12cd34-1\nYaoki-Attempt: 1" in message
+
+
+@pytest.mark.spec("3.3", "0.3")
+def test_asked_again_the_candidate_is_the_same_commit(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+
+    assert world.workspace.candidate(world.run, done) == world.workspace.candidate(world.run, done)
+
+
+@pytest.mark.spec("3.3", "3.5")
+def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) -> None:
+    idle = worked(world, world.task(1), nothing)
+    other = landed(world, world.task(2), lambda at: write(at, new="n"))
+
+    found = world.workspace.candidate(world.run, idle)
+
+    assert found.commit == found.onto == other.landed
+    assert found.changed == ()
+    assert (Path(idle.work.worktree) / "new").exists()
+
+
+@pytest.mark.spec("1.2", "3.3")
+def test_a_check_task_is_proven_on_the_run_branch(world: World) -> None:
+    task = world.task(1)
+    begun = started(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
+    other = landed(world, world.task(2), lambda at: write(at, new="n"))
+
+    found = world.workspace.candidate(world.run, begun)
+
+    assert found.commit == other.landed
+    assert (Path(begun.work.worktree) / "new").exists()
+
+
+@pytest.mark.spec("3.3")
+def test_the_worktree_holds_the_candidate_and_ignored_files_only(world: World) -> None:
+    """What checks leave behind is kept on a ref, and gone when the next proof begins."""
+    done = worked(world, world.task(), lambda at: write(at, new="n", deps__log="d"))
+    at = Path(done.work.worktree)
+    write(at, junk="from a check\n", a__txt="changed by a check\n")
+
+    world.workspace.candidate(world.run, done)
+
+    assert not (at / "junk").exists()
+    assert (at / "a.txt").read_text() == "a1\na2\na3\n"
+    assert (at / "deps.log").exists()
+    assert world.show("refs/yaoki/work/ab12cd34-1/1-late", "junk") == "from a check"
+
+
+@pytest.mark.spec("4.5")
+def test_conflict_markers_an_agent_leaves_are_seen(world: World) -> None:
+    text = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
+    done = worked(
+        world,
+        world.task(),
+        lambda at: write(at, marked=text, half="<<<<<<< quoted\n", title="=======\n"),
+    )
+
+    assert world.workspace.candidate(world.run, done).markers == ("marked",)
+
+
+@pytest.mark.spec("4.5")
+def test_markers_that_stood_there_before_are_not_blamed(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    text = "<<<<<<< HEAD\n=======\n>>>>>>> other\n"
+    write(repo, doc=f"{text}end\n")
+    commit(repo)
+    world = a_world(tmp_path, repo)
+
+    done = worked(world, world.task(), lambda at: write(at, doc=f"{text}END\n"))
+
+    assert world.workspace.candidate(world.run, done).markers == ()
+
+
+@pytest.mark.spec("3.3", "4.5")
+def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+
+    found = world.workspace.candidate(world.run, mine)
+
+    assert found.conflicts == ("a.txt",)
+    assert found.commit == ""
+    assert found.onto == other.landed
+    assert found.tree == mine.work.tree
+    assert git(Path(mine.work.worktree), "rev-parse", "HEAD") == mine.work.head
+
+
+@pytest.mark.spec("3.7", "7.4")
+def test_a_conflict_is_put_into_the_worktree_for_the_agent(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
+    other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+
+    again = started(world, conflicted(mine))
+    at = Path(again.work.worktree)
+    text = (at / "a.txt").read_text()
+    write(at, a__txt="both\n")
+    kept = world.workspace.keep(world.run, again)
+    resolved = replace(again, work=replace(again.work, head=kept.head))
+    found = world.workspace.candidate(world.run, resolved)
+
+    assert "<<<<<<< " in text
+    assert "mine" in text
+    assert "other" in text
+    assert again.work.base == other.landed
+    assert kept.changed == ("a.txt", "new")
+    assert (found.conflicts, found.markers) == ((), ())
+    assert world.show(found.commit, "a.txt") == "both"
+
+
+@pytest.mark.spec("3.7", "0.2")
+def test_preparing_a_conflict_twice_merges_once(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+
+    first = world.workspace.prepare(world.run, conflicted(mine), 2)
+    before = git(first.worktree, "rev-parse", "HEAD")
+    second = world.workspace.prepare(world.run, conflicted(mine), 2)
+
+    assert second == first
+    assert git(first.worktree, "rev-parse", "HEAD") == before
+
+
+@pytest.mark.spec("4.5")
+def test_a_conflict_left_unresolved_is_seen_as_markers(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+
+    lazy = worked(world, conflicted(mine), nothing)
+
+    assert world.workspace.candidate(world.run, lazy).markers == ("a.txt",)
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_landing_moves_the_run_branch_to_exactly_the_proven_commit(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    found = world.workspace.candidate(world.run, done)
+
+    assert not world.workspace.holds(world.run, found.commit)
+    head = world.workspace.land(world.run, found.commit, found.onto)
+
+    assert head == found.commit == world.workspace.head(world.run)
+    assert world.workspace.holds(world.run, found.commit)
+    assert world.workspace.holds(world.run, done.work.head)
+    assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
+
+
+@pytest.mark.spec("3.4")
+def test_landing_on_a_branch_that_moved_changes_nothing(world: World) -> None:
+    mine = worked(world, world.task(1), lambda at: write(at, mine="1"))
+    late = world.workspace.candidate(world.run, mine)
+    other = landed(world, world.task(2), lambda at: write(at, other="2"))
+
+    head = world.workspace.land(world.run, late.commit, late.onto)
+
+    assert head == other.landed == world.workspace.head(world.run)
+    assert not world.workspace.holds(world.run, late.commit)
+
+
+@pytest.mark.spec("3.4", "3.5")
+def test_landing_nothing_is_fine(world: World) -> None:
+    base = world.run.base
+
+    assert world.workspace.land(world.run, base, base) == base
+
+
+@pytest.mark.spec("3.4", "0.2")
+def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) -> None:
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+
+    with pytest.raises(GitFailed, match="loses work"):
+        world.workspace.land(world.run, world.run.base, done.landed)
+
+    assert world.workspace.head(world.run) == done.landed
+
+
+def at_last(land: Callable[[], str]) -> str:
+    """As a worker does: who finds the ref locked for long asks again."""
+    for _ in range(20):
+        with suppress(GitFailed):
+            return land()
+    return land()
+
+
+@pytest.mark.spec("3.4", "0.3")
+def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
+    tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
+    found = [world.workspace.candidate(world.run, task) for task in tasks]
+    gate, heads = threading.Barrier(len(found)), dict[str, str]()
+
+    def land(commit: str, onto: str) -> None:
+        own = GitWorkspace(world.repo, world.root)
+        gate.wait()
+        heads[commit] = at_last(lambda: own.land(world.run, commit, onto))
+
+    threads = [threading.Thread(target=land, args=(one.commit, one.onto)) for one in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert set(heads.values()) == {world.workspace.head(world.run)}
+    assert [commit for commit, head in heads.items() if commit == head] == [
+        world.workspace.head(world.run)
+    ]
+
+
+@pytest.mark.spec("3.1")
+def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
+    failures: list[BaseException] = []
+
+    def life(n: int) -> None:
+        try:
+            own = replace(world, workspace=GitWorkspace(world.repo, world.root))
+            done = worked(own, own.task(n), adding(f"f{n}"))
+            own.workspace.release(done)
+        except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
+            failures.append(failure)
+
+    threads = [threading.Thread(target=life, args=(n,)) for n in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert world.workspace.worktrees() == frozenset()
+    saved = {work.task_id for work in world.workspace.saved()}
+    assert saved == {f"ab12cd34-{n}" for n in range(1, 7)}
+
+
+@pytest.mark.spec("0.2", "3.4")
+def test_nothing_lands_under_a_checkout_of_the_run_branch(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    found = world.workspace.candidate(world.run, done)
+    git(world.repo, "checkout", "-q", world.run.branch)
+
+    with pytest.raises(GitFailed, match="is checked out at") as refused:
+        world.workspace.land(world.run, found.commit, found.onto)
+    git(world.repo, "checkout", "-q", "main")
+
+    assert "switch" in refused.value.hint
+    assert not refused.value.transient
+    assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
+
+
+@pytest.mark.spec("0.6")
+def test_a_run_branch_somebody_deleted_is_said(world: World) -> None:
+    git(world.repo, "branch", "-q", "-D", world.run.branch)
+
+    with pytest.raises(GitFailed, match="the run branch yaoki/ab12cd34 is gone"):
+        world.workspace.head(world.run)
+
+
+@pytest.mark.spec("8.2")
+def test_released_work_stays_reachable(world: World) -> None:
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+
+    world.workspace.release(done)
+    world.workspace.release(done)
+
+    assert not Path(done.work.worktree).exists()
+    assert git(world.repo, "worktree", "list").count("\n") == 0
+    assert set(world.refs()) == {
+        "refs/heads/main",
+        "refs/heads/yaoki/ab12cd34",
+        "refs/yaoki/runs/ab12cd34",
+        "refs/yaoki/work/ab12cd34-1/1",
+    }
+    assert world.workspace.reachable(done.work.head)
+
+
+@pytest.mark.spec("8.2", "0.2")
+def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: World) -> None:
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    write(Path(done.work.worktree), late="too late\n")
+
+    world.workspace.release(done)
+
+    assert not Path(done.work.worktree).exists()
+    assert world.show("refs/yaoki/work/ab12cd34-1/1-late", "late") == "too late"
+
+
+@pytest.mark.spec("8.2")
+def test_work_that_never_landed_outlives_its_worktree(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    found = world.workspace.candidate(world.run, done)
+
+    world.workspace.release(done)
+
+    assert "refs/heads/yaoki/ab12cd34-1" not in world.refs()
+    assert world.workspace.reachable(done.work.head)
+    assert world.workspace.reachable(found.commit)
+
+
+@pytest.mark.spec("8.2")
+def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
+    def agent(at: Path) -> None:
+        write(at / "pkg", x="x")
+        (at / "pkg").chmod(0o500)
+
+    done = worked(world, world.task(), agent)
+
+    world.workspace.release(done)
+
+    assert not Path(done.work.worktree).exists()
+    assert not list((world.root / ".trash").iterdir())
+
+
+@pytest.mark.spec("3.7")
+def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
+    """Only a conflict brings the run branch in; other failures go on where they stood."""
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    failed = conflicted(mine)
+    assert failed.feedback is not None
+
+    place = world.workspace.prepare(
+        world.run, replace(failed, feedback=replace(failed.feedback, kind=Kind.INCOMPLETE)), 2
+    )
+
+    assert (place.worktree / "a.txt").read_text() == "mine\n"
+    assert place.base == world.run.base
+
+
+def test_differences_are_shown_up_to_a_bound(world: World) -> None:
+    done = worked(world, world.task(), lambda at: write(at, new="n\n", big="x" * (2 << 20)))
+
+    text = world.workspace.diff(world.run.base, done.work.head)
+
+    assert "diff --git a/big b/big" in text
+    assert "more bytes" in text
+    assert len(text) < (1 << 20) + 1000
+    assert "2 files changed" in world.workspace.diff(world.run.base, done.work.head, stat=True)
+
+
+@pytest.mark.spec("16.7")
+def test_a_commit_is_made_with_some_files_of_another(world: World) -> None:
+    """Files that the other lacks are left out; all others stay as they are."""
+    first = world.run.base
+    write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")
+    second = commit(world.repo, "second")
+
+    made = world.workspace.with_files_of(second, first, ["a.txt", "new.txt"])
+
+    assert world.show(made, "a.txt") == world.show(first, "a.txt")
+    assert world.show(made, "b.txt") == "b2"
+    assert git(world.repo, "ls-tree", "--name-only", made, "new.txt") == ""

@@ -1,0 +1,183 @@
+"""A person takes a conflict over: what they did in the worktree is proven, merge and all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import (
+    World,
+    a_world,
+    commit,
+    conflicted,
+    git,
+    landed,
+    started,
+    worked,
+    write,
+)
+from yaoki.core.model import Task
+from yaoki.ports import Candidate
+
+pytestmark = pytest.mark.spec("10.4", "0.2")
+
+ADMIN = Path(".git/worktrees/ab12cd34-1")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return a_world(tmp_path)
+
+
+def escalated(world: World) -> Task:
+    """Mine and the run branch both changed a.txt; a person is asked."""
+    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
+    landed(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
+    assert world.workspace.candidate(world.run, mine).conflicts == ("a.txt",)
+    return conflicted(mine)
+
+
+def answered(world: World, task: Task) -> tuple[Task, Candidate]:
+    """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
+    taken = replace(task, take_over=True)
+    place = world.workspace.prepare(world.run, taken, taken.attempt + 1)
+    world.workspace.snapshot(taken, taken.attempt + 1)
+    work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
+    begun = replace(taken, attempt=taken.attempt + 1, work=work)
+    kept = world.workspace.keep(world.run, begun)
+    assert world.workspace.keep(world.run, begun) == kept
+    proved = replace(begun, work=replace(work, head=kept.head))
+    return proved, world.workspace.candidate(world.run, proved)
+
+
+def merge(at: Path) -> None:
+    git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
+
+
+def resolve(at: Path) -> None:
+    write(at, a__txt="mine and other\n")
+
+
+def resolve_and_add(at: Path) -> None:
+    resolve(at)
+    git(at, "add", "-A")
+
+
+def resolve_and_commit(at: Path) -> None:
+    resolve(at)
+    commit(at, "merged by hand")
+
+
+@pytest.mark.parametrize(
+    "how", [resolve, resolve_and_add, resolve_and_commit], ids=lambda how: how.__name__
+)
+def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Path], None]) -> None:
+    task = escalated(world)
+    at = Path(task.work.worktree)
+    merge(at)
+    how(at)
+
+    proved, found = answered(world, task)
+
+    assert (found.conflicts, found.markers) == ((), ())
+    assert world.show(found.commit, "a.txt") == "mine and other"
+    assert world.show(found.commit, "b.txt") == "B"
+    assert found.changed == ("a.txt", "new")
+    parents = git(world.repo, "rev-parse", f"{found.commit}^1", f"{found.commit}^2").split()
+    assert parents == [world.workspace.head(world.run), proved.work.head]
+    assert not (world.repo / ADMIN / "MERGE_HEAD").exists()
+    assert git(at, "status", "--porcelain") == ""
+
+
+def test_a_merge_in_which_mine_won_is_a_merge_all_the_same(world: World) -> None:
+    """The tree is the one from before, so only the parents tell."""
+    task = escalated(world)
+    at = Path(task.work.worktree)
+    git(at, "merge", "-q", "--no-commit", "-s", "ours", "yaoki/ab12cd34")
+
+    _, found = answered(world, task)
+
+    assert found.conflicts == ()
+    assert world.show(found.commit, "a.txt") == "mine"
+
+
+def test_markers_a_person_left_are_seen(world: World) -> None:
+    task = escalated(world)
+    merge(Path(task.work.worktree))
+
+    _, found = answered(world, task)
+
+    assert (found.conflicts, found.markers) == ((), ("a.txt",))
+
+
+def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
+    """Their merge is with an older head; nothing of theirs is merged again with markers."""
+    task = escalated(world)
+    at = Path(task.work.worktree)
+    merge(at)
+    resolve_and_commit(at)
+    landed(world, world.task(3), lambda there: write(there, third="3"))
+
+    _, found = answered(world, task)
+
+    assert (found.conflicts, found.markers) == ((), ())
+    assert world.show(found.commit, "a.txt") == "mine and other"
+    assert world.files(found.commit) >= {"third", "new"}
+
+
+def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> None:
+    """The usual way here: an agent was given the markers first and did not cope."""
+    task = conflicted(worked(world, escalated(world), lambda _: None))
+    assert world.workspace.candidate(world.run, task).markers == ("a.txt",)
+    resolve(Path(task.work.worktree))
+
+    _, found = answered(world, task)
+
+    assert (found.conflicts, found.markers) == ((), ())
+    assert world.show(found.commit, "a.txt") == "mine and other"
+
+
+def test_plain_edits_without_a_merge_stay_as_they_are_and_conflict_honestly(world: World) -> None:
+    """Nobody can tell an edit from a resolution; calling it a merge would undo what landed."""
+    task = escalated(world)
+    at = Path(task.work.worktree)
+    resolve(at)
+
+    proved, found = answered(world, task)
+
+    assert found.conflicts == ("a.txt",)
+    assert (at / "a.txt").read_text() == "mine and other\n"
+    assert world.show(proved.work.head, "a.txt") == "mine and other"
+
+
+def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktree(
+    world: World,
+) -> None:
+    task = started(world, world.task())
+    at = Path(task.work.worktree)
+    write(at, by_hand="h")
+
+    taken = replace(task, attempt=0, fresh_next=True, take_over=True)
+    place = world.workspace.prepare(world.run, taken, 1)
+
+    assert not place.fresh
+    assert (at / "by_hand").exists()
+
+
+def test_an_agents_unfinished_merge_counts_for_nothing(world: World) -> None:
+    """It may have given the merge up half-way; recording it would undo what others landed."""
+    begun = started(world, replace(escalated(world), feedback=None))
+    at = Path(begun.work.worktree)
+    git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
+    git(at, "checkout", "-q", "HEAD", "--", ".")
+
+    kept = world.workspace.keep(world.run, begun)
+    found = world.workspace.candidate(
+        world.run, replace(begun, work=replace(begun.work, head=kept.head))
+    )
+
+    assert found.conflicts == ("a.txt",)
+    assert not (world.repo / ADMIN / "MERGE_HEAD").exists()

@@ -1,0 +1,427 @@
+"""The user's checkout, index, HEAD, stash, config, hooks and reflogs stay as they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import (
+    World,
+    a_repository,
+    a_world,
+    approved,
+    commit,
+    conflicted,
+    git,
+    landed,
+    started,
+    user_state,
+    worked,
+    write,
+)
+from yaoki.adapters.git.config_files import listed
+from yaoki.errors import NotNow
+
+NOW = datetime(2100, 1, 1, tzinfo=UTC)
+
+ONE = "ab12cd34-1"
+
+
+def a_dirty_repository(folder: Path) -> Path:
+    """Modified, staged, deleted, untracked, ignored and stashed; with hooks and a reflog."""
+    repo = a_repository(folder)
+    git(repo, "config", "branch.autoSetupMerge", "always")
+    write(repo, b__txt="stashed\n")
+    git(repo, "stash", "-q")
+    write(repo, a__txt="modified\n", staged="staged\n", untracked="u\n", secret__log="ignored\n")
+    git(repo, "add", "staged")
+    (repo / "src" / "two.py").unlink()
+    (repo / "link").symlink_to("a.txt")
+    return repo
+
+
+def tripwire(repo: Path, trap: Path) -> None:
+    """Every program git can be told to start touches the trap."""
+    program = repo.parent / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{trap}'\nexit 0\n")
+    program.chmod(0o755)
+    hooks = repo / ".git" / "hooks"
+    for name in (
+        *(
+            "post-checkout",
+            "pre-commit",
+            "commit-msg",
+            "post-commit",
+            "post-merge",
+            "post-index-change",
+        ),
+        *("reference-transaction", "pre-merge-commit", "prepare-commit-msg", "post-rewrite"),
+    ):
+        shutil.copy2(program, hooks / name)
+    for key in ("core.fsmonitor", "core.pager", "core.editor", "diff.external", "gpg.program"):
+        git(repo, "config", key, str(program))
+    git(repo, "config", "commit.gpgSign", "true")
+
+
+def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
+    """Every method of the workspace, in the order of a run with everything in it."""
+    tasks = {"one": world.task(1), "two": world.task(2)}
+    workspace, run = world.workspace, world.run
+
+    def step(name: str, act: Callable[[World], object]) -> tuple[str, Callable[[], object]]:
+        return name, lambda: act(world)
+
+    def one(_: World) -> None:
+        tasks["one"] = worked(world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n"))
+
+    def two(_: World) -> None:
+        tasks["two"] = landed(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
+
+    def resolve(_: World) -> None:
+        tasks["one"] = landed(world, conflicted(tasks["one"]), lambda at: write(at, a__txt="12\n"))
+
+    def fresh(_: World) -> None:
+        workspace.prepare(run, replace(world.task(3), fresh_next=True), 1)
+        write(world.root / "ab12cd34-3", left="l")
+        workspace.prepare(run, replace(world.task(3), attempt=1, fresh_next=True), 2)
+
+    return [
+        step("open_run", lambda _: workspace.open_run(run)),
+        step("prepare, keep", one),
+        step("land another", two),
+        step("conflict", lambda _: workspace.candidate(run, tasks["one"])),
+        step("prepare and land a conflict", resolve),
+        step("fresh", fresh),
+        step("snapshot", lambda _: workspace.snapshot(tasks["one"], 2)),
+        step("snapshots", lambda _: workspace.snapshots()),
+        step("restore", lambda _: workspace.restore("ab12cd34-1-2", tasks["one"])),
+        step("expire", lambda _: workspace.expire_snapshots(NOW, set())),
+        step("release", lambda _: workspace.release(tasks["one"])),
+        step("release two", lambda _: workspace.release(tasks["two"])),
+        step("release three", lambda _: workspace.release(world.task(3))),
+        step("saved", lambda _: workspace.saved()),
+        step("recover", lambda _: workspace.recover(workspace.saved()[0].ref, "yaoki/look")),
+        step(
+            "undo",
+            lambda _: workspace.undo(run, tasks["one"].landed, "ab12cd34-1", approve=approved),
+        ),
+        step("merge", lambda _: refused_merge(world)),
+        step("merge into", lambda _: workspace.merge(run, into="yaoki/result", approve=approved)),
+        step("guards", lambda _: workspace.guards()),
+        step("diff", lambda _: workspace.diff(run.base, workspace.head(run))),
+    ]
+
+
+def refused_merge(world: World) -> None:
+    with pytest.raises(NotNow, match="never touches a checkout"):
+        world.workspace.merge(world.run, approve=approved)
+
+
+@pytest.mark.spec("0.2", "9.6", "9.5")
+def test_a_dirty_checkout_is_byte_identical_after_every_operation(tmp_path: Path) -> None:
+    repo = a_dirty_repository(tmp_path)
+    before, status = user_state(repo), git(repo, "status", "--porcelain=v2", "--branch")
+    world = a_world(tmp_path, repo)
+
+    for name, act in the_whole_life(world):
+        act()
+        assert user_state(repo) == before, f"{name} changed something of the user's"
+
+    assert git(repo, "status", "--porcelain=v2", "--branch") == status
+    assert git(repo, "stash", "list") != ""
+
+
+@pytest.mark.spec("0.2", "14.2")
+def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path) -> None:
+    repo, trap = a_repository(tmp_path), tmp_path / "sprung"
+    write(repo, __worktreeinclude="*.log\n", x__log="x")
+    git(repo, "add", "-f", ".worktreeinclude")
+    commit(repo)
+    tripwire(repo, trap)
+    git(repo, "status")
+    assert trap.exists(), "the trap must work for the test to mean something"
+    trap.unlink()
+    world = a_world(tmp_path, repo)
+
+    for name, act in the_whole_life(world):
+        act()
+        assert not trap.exists(), f"{name} started a program from the repository's config"
+
+
+@pytest.mark.spec("14.2")
+def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+    begun = started(world, world.task())
+    assert world.workspace.guards() == before
+
+    git(Path(begun.work.worktree), "config", "core.fsmonitor", "/bin/true")
+    write(world.repo / ".git" / "hooks", post__commit="#!/bin/sh\n")
+    write(world.repo / ".git" / "info", attributes="* filter=x\n")
+    (world.repo / ".git" / "info" / "exclude").unlink()
+    after = dict(world.workspace.guards())
+
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert changed == {"config", "hooks/post.commit", "info/attributes", "info/exclude"}
+
+
+# Set by editors, by tools beside git and by git itself, with a person who only opens a branch.
+HARMLESS = (
+    *("pull.rebase", "push.default", "merge.ff", "fetch.prune", "rerere.enabled", "diff.algorithm"),
+    *("branch.main.vscode-merge-base", "branch.main.gk-last-accessed", "branch.autoSetupMerge"),
+    *("remote.origin.gh-resolved", "gitflow.branch.master", "lfs.repositoryFormatVersion"),
+    *("submodule.lib.url", "submodule.active", "commit.gpgSign", "extensions.worktreeConfig"),
+    *("maintenance.auto", "blame.ignoreRevsFile", "core.untrackedCache", "yaoki.anything"),
+)
+
+
+@pytest.mark.spec("14.2")
+def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
+    """People fetch, push, add remotes and rename themselves while a run goes on."""
+    world = a_world(tmp_path)
+    repo = world.repo
+    git(repo, "config", "core.editor", "vi")
+    before = dict(world.workspace.guards())
+
+    git(repo, "remote", "add", "origin", "https://example.org/x.git")
+    git(repo, "remote", "set-url", "--push", "origin", "git@example.org:x.git")
+    git(repo, "config", "remote.origin.prune", "true")
+    git(repo, "checkout", "-q", "-b", "topic.one")
+    git(repo, "config", "branch.topic.one.remote", "origin")
+    git(repo, "config", "branch.topic.one.merge", "refs/heads/topic.one")
+    git(repo, "config", "branch.topic.one.description", "two\nlines\n[core]\nfsmonitor = x")
+    git(repo, "config", "user.name", "Una")
+    git(repo, "config", "gui.geometry", "1x1")
+    git(repo, "config", "color.ui", "false")
+    for key in HARMLESS:
+        git(repo, "config", key, "true")
+    with (repo / ".git" / "config").open("a") as file:
+        file.write("# a comment\n")
+
+    assert world.workspace.guards() == before
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("core.hooksPath", "core.sshCommand", "core.editor", "filter.lfs.clean", "diff.external"),
+        *("diff.x.textconv", "merge.x.driver", "alias.st", "include.path", "credential.helper"),
+        *("includeIf.gitdir:/.path", "url.https://evil/.insteadOf", "gpg.program", "http.proxy"),
+        *("extensions.partialClone", "remote.origin.uploadpack", "remote.origin.vcs"),
+        *("remote.pushDefault", "branch.main.mergeOptions", "core.autocrlf", "core.user.name"),
+        *("submodule.lib.update", "svn.authorsProg", "lfs.extension.x.clean"),
+        *("gc.recentObjectsHook", "gpg.ssh.program"),
+        *("attr.tree", "diff.x.command", "uploadpack.packObjectsHook", "fetch.bundleURI"),
+    ],
+)
+def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: str) -> None:
+    world = a_world(tmp_path)
+    before = dict(world.workspace.guards())
+
+    git(world.repo, "config", key, "x")
+
+    assert world.workspace.guards()["config"] != before["config"]
+
+
+@pytest.mark.spec("14.2")
+def test_a_config_nobody_can_read_shows_in_the_guards(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    config = world.repo / ".git" / "config"
+    before, whole = dict(world.workspace.guards()), config.read_bytes()
+
+    config.write_bytes(whole + b"[broken\n")
+    broken = dict(world.workspace.guards())
+    config.write_bytes(whole + b"[broken again\n")
+
+    assert len({before["config"], broken["config"], world.workspace.guards()["config"]}) == 3
+    config.write_bytes(whole)
+    assert world.workspace.guards() == before
+
+
+def differing(world: World, before: dict[str, str]) -> set[str]:
+    after = dict(world.workspace.guards())
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("where", ["inside", "outside", "home"])
+def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
+    tmp_path: Path, where: str
+) -> None:
+    """Relative means: from the checkout, whose person would run them."""
+    repo = a_repository(tmp_path)
+    folder = {"inside": repo / ".husky" / "_", "outside": tmp_path / "own"}.get(where)
+    if where == "home":
+        # Nothing is written there: a home is found, and what is not there is no error.
+        git(repo, "config", "core.hooksPath", "~/no-such-folder-of-hooks")
+        assert "config" in a_world(tmp_path, repo).workspace.guards()
+        return
+    assert folder is not None
+    git(repo, "config", "core.hooksPath", ".husky/_" if where == "inside" else str(folder))
+    write(folder, pre__commit="#!/bin/sh\n", quiet="#!/bin/sh\n")
+    (folder / "called").mkdir()
+    write(folder / "called", lib="echo\n")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+    assert world.workspace.guards() == before
+
+    write(folder, pre__commit="#!/bin/sh\nevil\n", post__merge="#!/bin/sh\n")
+    write(folder / "called", lib="evil\n")
+    (folder / "quiet").chmod(0o755)
+
+    names = ("pre.commit", "post.merge", "called/lib", "quiet")
+    assert differing(world, before) == {str(folder / name) for name in names}
+
+
+@pytest.mark.spec("14.2")
+def test_hooks_that_come_with_a_persons_own_commit_are_no_tampering(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    folder = repo / ".husky"
+    write(folder, pre__commit="#!/bin/sh\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "a hook")
+    git(repo, "config", "core.hooksPath", ".husky")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    write(folder, pre__commit="#!/bin/sh\nother\n", post__merge="#!/bin/sh\n")
+    assert {Path(name).name for name in differing(world, before)} == {"pre.commit", "post.merge"}
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "other hooks")
+
+    assert differing(world, before) == set()
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize("where", [".", "..", ".git"])
+def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
+    tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "around").mkdir()
+    repo = a_repository(tmp_path / "around")
+    git(repo, "config", "core.hooksPath", where)
+    world = a_world(tmp_path, repo)
+    folder = (repo / where).resolve()
+    before = dict(world.workspace.guards())
+
+    landed(world, world.task(), lambda at: write(at, new="n"))
+    write(repo, a__txt="a person's own work\n")
+    assert differing(world, before) == set()
+
+    write(folder, planted="#!/bin/sh\n")
+    (folder / "planted").chmod(0o755)
+    assert {Path(name).name for name in differing(world, before)} == {"planted"}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "key", ["include.path", "includeIf.gitdir:/elsewhere/.path", "includeIf.onbranch:topic.path"]
+)
+def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: str) -> None:
+    """Whether or not its condition is met today."""
+    repo = a_repository(tmp_path)
+    write(repo, shared__cfg="[user]\n\tname = Una\n[include]\n\tpath = deeper.cfg\n")
+    git(repo, "config", key, "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    shared, deeper = repo / "shared.cfg", repo / "deeper.cfg"
+    before = dict(world.workspace.guards())
+    assert str(shared) in before
+
+    shared.write_text(shared.read_text().replace("Una", "Una Other"))
+    assert differing(world, before) == set(), "a name is harmless, here as well"
+
+    # A circle, where its condition keeps git itself out of it.
+    back = "none.cfg" if key == "include.path" else "shared.cfg"
+    write(repo, deeper__cfg=f"[include]\n\tpath = {back}\n[core]\n\tfsmonitor = evil\n")
+    assert differing(world, before) == {str(deeper)}
+    shared.write_text(shared.read_text() + "[alias]\n\tst = !evil\n")
+    assert differing(world, before) == {str(deeper), str(shared)}
+
+
+@pytest.mark.spec("14.2")
+def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> None:
+    repo, folder = a_repository(tmp_path), tmp_path / "own"
+    write(repo, shared__cfg=f"[core]\n\thooksPath = {folder}\n")
+    git(repo, "config", "include.path", "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    before = dict(world.workspace.guards())
+
+    write(folder, post__merge="#!/bin/sh\n")
+
+    assert differing(world, before) == {str(folder / "post.merge")}
+
+
+@pytest.mark.spec("14.2")
+def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> None:
+    world = a_world(tmp_path)
+    config = world.repo / ".git" / "config"
+    before, whole = dict(world.workspace.guards()), config.read_bytes()
+
+    config.write_bytes(whole + b"# padding\n" * 110_000 + b"[core]\n\tfsmonitor = evil\n")
+
+    assert differing(world, before) == {"config"}
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    "value", ["~nobody-of-this-name/x", "x" * 5000, "/dev/zero", "..", "%(prefix)/x", "~"]
+)
+@pytest.mark.parametrize("key", ["include.path", "core.hooksPath"])
+def test_a_path_that_leads_nowhere_is_no_error(tmp_path: Path, key: str, value: str) -> None:
+    world = a_world(tmp_path)
+    git(world.repo, "config", key, value)
+
+    assert world.workspace.guards() == world.workspace.guards()
+
+
+@pytest.mark.spec("14.2")
+def test_git_is_asked_about_settings_only_when_their_bytes_are_new(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    write(repo, shared__cfg="[core]\n\thooksPath = .husky\n")
+    git(repo, "config", "include.path", "../shared.cfg")
+    world = a_world(tmp_path, repo)
+    world.workspace.guards(), world.workspace.checkout()
+    asked = listed.cache_info().misses
+
+    world.workspace.guards(), world.workspace.checkout()
+    assert listed.cache_info().misses == asked
+
+    write(repo, shared__cfg="[core]\n\thooksPath = .other\n")
+    world.workspace.guards(), world.workspace.checkout()
+    assert listed.cache_info().misses == asked + 1
+
+
+@pytest.mark.spec("0.2")
+def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
+    """Also one whose disk is not mounted today, which `git worktree prune` would forget."""
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    shutil.move(tmp_path / "side", tmp_path / "unplugged")
+    world = a_world(tmp_path, repo)
+
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.release(done)
+
+    shutil.move(tmp_path / "unplugged", tmp_path / "side")
+    assert git(tmp_path / "side", "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("0.2", "3.1")
+def test_a_run_may_be_started_from_a_linked_worktree(tmp_path: Path) -> None:
+    repo = a_repository(tmp_path)
+    git(repo, "worktree", "add", "-q", "-b", "side", "../side")
+    write(tmp_path / "side", untracked="u")
+    before = user_state(tmp_path / "side")
+    world = a_world(tmp_path, tmp_path / "side")
+
+    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.release(done)
+
+    assert world.show(world.run.branch, "new") == "n"
+    assert user_state(tmp_path / "side") == before

@@ -1,0 +1,29 @@
+"""What a long life remembers is bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.bounded_cache import Recent
+
+pytestmark = pytest.mark.spec("0.4")
+
+
+def test_only_the_entries_that_were_set_last_are_remembered() -> None:
+    """A worker that serves runs for months kept a line of each of them for ever."""
+    seen: Recent[int, str] = Recent(most=3)
+
+    for n in range(1_000):
+        seen[n] = str(n)
+
+    assert dict(seen) == {997: "997", 998: "998", 999: "999"}
+
+
+def test_what_is_set_again_is_remembered_longer() -> None:
+    seen: Recent[str, int] = Recent(most=2)
+    seen["old"], seen["other"] = 1, 1
+
+    seen["old"] = 2
+    seen["new"] = 3
+
+    assert dict(seen) == {"old": 2, "new": 3}

@@ -1,0 +1,287 @@
+"""From facts to a failure: structure first, prose never."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import MINUTE, a_finding, a_verdict, an_exit
+from yaoki.core.decide.classification import (
+    FATAL,
+    before_verify,
+    fault,
+    of_exit,
+    of_nothing,
+    of_verdict,
+)
+from yaoki.core.model import AgentExit, Item, Kind, OnFailure, Outcome, Reason, Verdict
+
+FAILING = Verdict((a_finding(Outcome.FAILED, message="test_login failed", pattern="test-failed"),))
+
+# What the exit alone says when the work was not proven.
+EXITS = [
+    (an_exit(ended_by="deadline"), "TIMEOUT"),
+    (an_exit(ended_by="hang"), "TIMEOUT"),
+    (an_exit(ended_by="output", output_bytes=9), "RESOURCE_EXHAUSTED"),
+    (an_exit(code=1, limit="rate"), "RATE_LIMIT"),
+    (an_exit(code=0, limit="rate"), "RATE_LIMIT"),
+    (an_exit(code=1, limit="auth"), "FATAL_ERROR"),
+    (an_exit(code=1, limit="overloaded"), "TRANSIENT_ERROR"),
+    (an_exit(code=0), None),
+    (an_exit(code=1), None),
+    (an_exit(code=None, signal=9), None),
+]
+
+
+@pytest.mark.spec("4.2", "3.10")
+@pytest.mark.parametrize(("exit_", "kind"), EXITS)
+def test_the_exit_explains_only_what_is_structured(exit_: AgentExit, kind: str | None) -> None:
+    found = of_exit(exit_)
+
+    assert (found.kind.value if found else None) == kind
+
+
+PROSE = ["HTTP 429 too many requests", "authentication failed", "401", "rate limit", "timeout"]
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize("words", PROSE)
+def test_prose_proves_nothing(words: str) -> None:
+    """An agent that writes about limits is not limited."""
+    exit_ = an_exit(code=1, error=words)
+
+    assert of_exit(exit_) is None
+    assert before_verify(exit_) is None
+    assert of_nothing(exit_).kind is Kind.INCOMPLETE
+    assert of_verdict(FAILING, exit_).kind is Kind.QUALITY_FAILURE
+
+
+NOTHING = [
+    (an_exit(code=0), "INCOMPLETE", ""),
+    (an_exit(code=1), "INCOMPLETE", ""),
+    (an_exit(code=126), "FATAL_ERROR", "PERMISSION_DENIED"),
+    (an_exit(code=127), "FATAL_ERROR", "RESOURCE_NOT_FOUND"),
+    (an_exit(code=None, signal=11), "TRANSIENT_ERROR", ""),
+    (an_exit(code=1, limit="rate"), "RATE_LIMIT", ""),
+    (an_exit(code=1, limit="auth"), "FATAL_ERROR", "AUTHENTICATION_FAILED"),
+    (an_exit(ended_by="deadline"), "TIMEOUT", ""),
+]
+
+
+@pytest.mark.spec("4.2", "3.5")
+@pytest.mark.parametrize(("exit_", "kind", "code"), NOTHING)
+def test_when_nothing_was_changed_the_exit_helps_to_say_why(
+    exit_: AgentExit, kind: str, code: str
+) -> None:
+    failure = of_nothing(exit_)
+
+    assert (failure.kind.value, failure.code) == (kind, code)
+    assert not failure.ours
+
+
+@pytest.mark.spec("4.2", "4.5")
+def test_nothing_changed_has_its_pattern_and_says_the_code() -> None:
+    assert of_nothing(an_exit(code=3)).pattern == "no-change"
+    assert "exit code 3" in of_nothing(an_exit(code=3)).message
+
+
+@pytest.mark.spec("5.4")
+def test_a_rate_limit_carries_the_wait_it_named() -> None:
+    found = of_exit(an_exit(limit="rate", retry_after=MINUTE))
+
+    assert found is not None
+    assert found.retry_after == MINUTE
+
+
+BEFORE = [
+    (an_exit(question="Which database?"), "ESCALATE_REQUIRED", ""),
+    # The words come from the system, in whatever language it speaks; only the fact decides.
+    (
+        an_exit(code=None, start_error="Keine Berechtigung", start_denied=True),
+        "FATAL_ERROR",
+        "PERMISSION_DENIED",
+    ),
+    (
+        an_exit(code=None, start_error="cannot run /opt/permissions/agent: No such file"),
+        "FATAL_ERROR",
+        "RESOURCE_NOT_FOUND",
+    ),
+    (an_exit(code=1, retry_safe=False), "ESCALATE_REQUIRED", ""),
+]
+
+
+@pytest.mark.spec("3.9", "4.2", "5.7")
+@pytest.mark.parametrize(("exit_", "kind", "code"), BEFORE)
+def test_some_ends_need_no_look_at_the_work(exit_: AgentExit, kind: str, code: str) -> None:
+    failure = before_verify(exit_)
+
+    assert failure is not None
+    assert (failure.kind.value, failure.code) == (kind, code)
+
+
+@pytest.mark.spec("3.9")
+def test_the_question_is_kept_word_for_word() -> None:
+    failure = before_verify(an_exit(question="Which database?"))
+
+    assert failure is not None
+    assert failure.message == "Which database?"
+
+
+@pytest.mark.spec("5.7")
+def test_the_reason_for_not_safe_is_the_last_line() -> None:
+    failure = before_verify(an_exit(retry_safe=False, error="a\nhalf a migration ran\n"))
+
+    assert failure is not None
+    assert not failure.retry_safe
+    assert "half a migration ran" in failure.message
+
+
+@pytest.mark.spec("4.2")
+@pytest.mark.parametrize("code", [0, 1, 2, 126, 127])
+def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
+    assert before_verify(an_exit(code=code)) is None
+
+
+# ------------------------------------------------------------------ verdicts
+
+
+@pytest.mark.spec("0.1", "16.4")
+@pytest.mark.parametrize(
+    ("verdict", "passed"),
+    [
+        (a_verdict(), False),
+        (a_verdict(Outcome.PASSED), True),
+        (a_verdict(Outcome.WAIVED), True),
+        (Verdict((a_finding(Outcome.WAIVED, check="scope"),)), False),
+        (a_verdict(Outcome.SKIPPED), False),
+        (a_verdict(Outcome.PASSED, Outcome.SKIPPED), True),
+        (a_verdict(Outcome.PASSED, Outcome.FAILED), False),
+        (a_verdict(Outcome.PASSED, Outcome.BROKEN), False),
+        (Verdict((a_finding(Outcome.FAILED, required=False),)), False),
+        (Verdict((a_finding(), a_finding(Outcome.FAILED, required=False))), True),
+        (Verdict((a_finding(), a_finding(Outcome.BROKEN, required=False))), True),
+        (Verdict((a_finding(proves=False),)), False),
+        (Verdict((a_finding(required=False),)), False),
+        (Verdict((a_finding(proves=False), a_finding(Outcome.SKIPPED))), False),
+        (Verdict((a_finding(proves=False), a_finding())), True),
+    ],
+)
+def test_a_verdict_passes_only_when_something_is_proven(verdict: Verdict, passed: bool) -> None:
+    assert verdict.passed is passed
+
+
+@pytest.mark.spec("0.1", "4.4")
+def test_no_findings_are_a_failure_of_quality() -> None:
+    assert of_verdict(a_verdict(), None).kind is Kind.QUALITY_FAILURE
+
+
+@pytest.mark.spec("4.4", "4.5", "6.9")
+def test_a_failing_check_says_exactly_what_failed() -> None:
+    items = (Item("test_login", "assert 1 == 2", "tests/a.py:3"),)
+    finding = a_finding(
+        Outcome.FAILED, message="1 failed", pattern="test-failed", items=items, output="log"
+    )
+
+    failure = of_verdict(Verdict((finding,)), an_exit())
+
+    assert (failure.kind, failure.pattern) == (Kind.QUALITY_FAILURE, "test-failed")
+    assert (failure.check, failure.items, failure.output) == ("tests", items, "log")
+    assert failure.fingerprint
+
+
+@pytest.mark.spec("4.8")
+@pytest.mark.parametrize(
+    ("transient", "kind", "code"),
+    [(True, "TRANSIENT_ERROR", ""), (False, "FATAL_ERROR", "RESOURCE_NOT_FOUND")],
+)
+def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: str) -> None:
+    broken = Verdict((a_finding(Outcome.BROKEN, message="no pytest", transient=transient),))
+
+    failure = of_verdict(broken, an_exit(limit="rate"))
+
+    assert failure.ours
+    assert (failure.kind.value, failure.code) == (kind, code)
+
+
+@pytest.mark.spec("4.8", "4.7")
+def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
+    unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code="CHECK_UNFIT"),))
+
+    failure = of_verdict(unfit, an_exit())
+
+    assert (failure.code, failure.ours, failure.check) == ("CHECK_UNFIT", True, "tests")
+    assert failure.message == "is not fit: it writes"
+    assert "change the check's command" in FATAL[failure.code].actions[0]
+
+
+@pytest.mark.spec("5.4", "6.7")
+def test_a_limited_judge_is_a_rate_limit_of_its_own_account() -> None:
+    wait = timedelta(minutes=7)
+    limited = a_finding(Outcome.BROKEN, transient=True, account="critic", retry_after=wait)
+
+    failure = of_verdict(Verdict((limited,)), an_exit())
+
+    assert (failure.kind, failure.ours) == (Kind.RATE_LIMIT, False)
+    assert (failure.account, failure.retry_after) == ("critic", wait)
+
+
+@pytest.mark.spec("4.2", "4.6")
+def test_what_an_agent_said_last_is_told_and_is_no_part_of_the_fingerprint() -> None:
+    one, other = (of_nothing(an_exit(code=1, error=f"a\nError: {n}\n")) for n in ("flux", "flow"))
+
+    assert one.message == "nothing was changed; it ended with exit code 1: a | Error: flux"
+    assert one.fingerprint == other.fingerprint
+
+
+@pytest.mark.spec("4.2")
+def test_a_limit_explains_a_failing_check() -> None:
+    assert of_verdict(FAILING, an_exit(limit="rate")).kind is Kind.RATE_LIMIT
+
+
+@pytest.mark.spec("6.8")
+def test_a_check_may_forbid_further_tries() -> None:
+    final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
+
+    assert of_verdict(final, an_exit()).kind is Kind.ESCALATE_REQUIRED
+
+
+@pytest.mark.spec("0.4")
+def test_the_output_kept_with_a_failure_is_bounded() -> None:
+    loud = Verdict((a_finding(Outcome.FAILED, output="x" * 100_000 + "the end"),))
+
+    output = of_verdict(loud, an_exit()).output
+
+    assert len(output) <= 6_000
+    assert output.endswith("the end")
+
+
+# ------------------------------------------------------------------ fatal
+
+
+@pytest.mark.spec("4.7")
+@pytest.mark.parametrize(
+    "code", ["AUTHENTICATION_FAILED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND"]
+)
+def test_the_fatal_catalogue_says_what_and_what_to_do(code: str) -> None:
+    entry = FATAL[code]
+
+    assert entry.message
+    assert entry.actions
+    assert all(entry.actions)
+
+
+@pytest.mark.spec("4.2", "4.7")
+def test_a_refused_key_blocks_for_good() -> None:
+    failure = of_exit(an_exit(limit="auth"))
+
+    assert failure is not None
+    assert failure.reason is Reason.SYSTEM_ERROR_PERMANENT
+    assert failure.message == FATAL["AUTHENTICATION_FAILED"].message
+
+
+@pytest.mark.spec("4.8")
+def test_a_fault_of_ours_is_never_the_agents() -> None:
+    assert fault("disk", transient=True).ours
+    assert fault("disk", transient=False).ours
+    assert fault("disk", transient=False).reason is Reason.SYSTEM_ERROR_PERMANENT

@@ -1,0 +1,188 @@
+"""Values to JSON and back: nothing is lost, nothing unknown is swallowed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import is_dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import a_check, a_policy, a_run, a_spec, an_agent
+from yaoki.core import model
+from yaoki.core.machine import events
+from yaoki.core.machine.codec import (
+    EVENTS,
+    event_from_data,
+    event_to_data,
+    from_data,
+    spec_from_data,
+    spec_to_data,
+    to_data,
+)
+from yaoki.core.machine.events import Event, Note, name_of
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    Backoff,
+    Catalogue,
+    CheckSpec,
+    Counts,
+    Failure,
+    Item,
+    Spec,
+    Work,
+)
+
+EMPTY = Catalogue()
+words = st.text(max_size=20)
+spans = st.timedeltas(timedelta(0), timedelta(days=4000))
+instants = st.integers(0, 4 * 10**12).map(lambda ms: datetime.fromtimestamp(ms / 1000, UTC))
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | numbers | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+
+st.register_type_strategy(timedelta, spans)
+st.register_type_strategy(datetime, instants)
+st.register_type_strategy(float, numbers)
+
+
+def made(cls: type[Any]) -> st.SearchStrategy[Any]:
+    """Any value of the class, its free-form parts held to what JSON has."""
+    free = st.dictionaries(words, plain, max_size=3)
+    open_ = (name for name, how in cls.__annotations__.items() if how == "Mapping[str, Any]")
+    return st.builds(cls, **dict.fromkeys(open_, free))
+
+
+for noun in [*vars(model).values(), *vars(events).values()]:
+    if isinstance(noun, type) and is_dataclass(noun):
+        st.register_type_strategy(noun, made(noun))
+
+
+def through(event: Event, catalogue: Catalogue = EMPTY) -> Event:
+    data = json.loads(json.dumps(event_to_data(event, catalogue)))
+    return event_from_data(name_of(event), data, catalogue)
+
+
+CLASSES = [cls for cls in get_args(Event) if cls is not Note]
+
+
+@pytest.mark.spec("1.5", "10.1")
+def test_every_event_has_its_name_on_the_wire() -> None:
+    assert {cls.NAME: cls for cls in CLASSES} == EVENTS
+    assert all(name == name.upper() for name in EVENTS)
+
+
+@pytest.mark.spec("10.1")
+def test_the_names_of_the_specification_are_used() -> None:
+    assert {
+        "TASK_CLAIMED",
+        "ATTEMPT_STARTED",
+        "AGENT_FINISHED",
+        "QUALITY_JUDGMENT",
+        "RETRY_DECISION",
+        "ESCALATE_DECISION",
+        "TASK_LANDED",
+        "LEASE_EXPIRED",
+        "CANCEL_REQUESTED",
+        "TASK_CANCELLED",
+    } <= set(EVENTS)
+
+
+@pytest.mark.spec("10.1", "10.2")
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.NAME)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_every_event_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
+    event = data.draw(made(cls))
+
+    assert through(event) == event
+
+
+@pytest.mark.spec("10.1")
+@given(st.dictionaries(words, plain, max_size=4))
+def test_a_note_comes_back_as_it_was(data: dict[str, Any]) -> None:
+    assert through(Note("SOMETHING_NEW", data)) == Note("SOMETHING_NEW", data)
+
+
+@pytest.mark.spec("10.2")
+@pytest.mark.parametrize(
+    "cls",
+    [AgentExit, Failure, Counts, Work, Item, CheckSpec, AgentSpec, Backoff],
+    ids=lambda cls: cls.__name__,
+)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_every_part_of_a_row_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
+    value = data.draw(made(cls))
+
+    assert from_data(cls, json.loads(json.dumps(to_data(value)))) == value
+
+
+@pytest.mark.spec("0.6")
+def test_an_unknown_key_is_refused() -> None:
+    with pytest.raises(KeyError, match="nope"):
+        from_data(Item, {"name": "a", "nope": 1})
+
+
+def test_what_stands_at_its_default_is_left_out() -> None:
+    assert to_data(Item("a")) == {"name": "a"}
+    assert to_data(AgentExit()) == {}
+
+
+# ------------------------------------------------------------------ specifications
+
+
+@pytest.mark.spec("2.6")
+@settings(max_examples=40, deadline=None)
+@given(made(Spec))
+def test_a_specification_comes_back_as_it_was(spec: Spec) -> None:
+    data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))
+
+    assert spec_from_data(data, EMPTY) == spec
+
+
+@pytest.mark.spec("2.6")
+def test_what_the_run_shares_is_named_not_repeated() -> None:
+    run = a_run()
+
+    data = spec_to_data(a_spec(), run.catalogue)
+
+    assert (data["checks"], data["agents"], data["policy"]) == (["tests"], ["small"], "default")
+    assert spec_from_data(data, run.catalogue) == a_spec()
+
+
+@pytest.mark.spec("2.6", "5.6")
+def test_what_a_task_changed_is_written_out() -> None:
+    """The same name with other contents must not read back as the shared one."""
+    run = a_run()
+    own = a_spec(
+        checks=(a_check(argv=("false",)),),
+        agents=(an_agent(model="large"),),
+        policy=a_policy(total_attempts_max=2),
+    )
+
+    data = json.loads(json.dumps(spec_to_data(own, run.catalogue)))
+
+    assert spec_from_data(data, run.catalogue) == own
+
+
+@pytest.mark.spec("2.6")
+def test_a_policy_of_one_task_is_found_under_its_name() -> None:
+    own = a_policy(total_attempts_max=2)
+    shared = replace(a_run().catalogue, policies={"default": a_policy(), "task:login": own})
+
+    assert spec_to_data(a_spec(policy=own), shared)["policy"] == "task:login"
+
+
+@pytest.mark.spec("2.6")
+def test_a_catalogue_comes_back_as_it_was() -> None:
+    catalogue = a_run().catalogue
+
+    assert from_data(Catalogue, json.loads(json.dumps(to_data(catalogue)))) == catalogue

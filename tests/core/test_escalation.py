@@ -1,0 +1,281 @@
+"""What a person is told: short, true, with the next command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import NOW, a_failure, a_policy, a_spec, an_active_task
+from yaoki.core.decide.classification import FATAL, fatal
+from yaoki.core.decide.escalation import EscalationReport, clip, first_line, hint, report
+from yaoki.core.decide.failure_response import Moment, failing
+from yaoki.core.decide.retry import decide_retry
+from yaoki.core.machine.events import EscalateDecided
+from yaoki.core.model import AgentExit, Choice, Counts, Failure, Kind, Reason, Stage, Task, Work
+
+TYPES = {
+    "MAX_RETRIES": Reason.MAX_RETRIES,
+    "FATAL_ERROR": Reason.SYSTEM_ERROR_PERMANENT,
+    "HUMAN_JUDGMENT": Reason.NEEDS_HUMAN,
+    "RESOURCE_EXHAUSTED": Reason.RESOURCE_EXHAUSTED,
+}
+
+
+def told(task: Task, failure: Failure, blocked: Reason) -> EscalationReport:
+    return report(task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW, task.kinds)
+
+
+def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/login") -> Task:
+    return an_active_task(
+        Stage.VERIFY,
+        spec=a_spec(name, language=language),
+        attempt=4,
+        work=Work(head="head", worktree=worktree),
+        counts=Counts(failures={"QUALITY_FAILURE": 3}),
+        kinds=("TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"),
+    )
+
+
+@pytest.mark.spec("10.3", "1.3")
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_its_type(reason: Reason) -> None:
+    assert told(a_stuck_task(), a_failure(), reason).type in TYPES
+
+
+@pytest.mark.spec("10.3")
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("type_", TYPES)
+def test_the_message_has_task_problem_and_next_command(type_: str, language: str) -> None:
+    task = a_stuck_task(language=language)
+
+    said = told(task, a_failure(message="test_login failed"), TYPES[type_])
+
+    assert said.type == type_
+    assert len(said.message) <= 500
+    assert said.message.startswith("login: ")
+    assert "test_login failed" in said.message
+    assert f"yaoki answer {task.id} retry" in said.message
+    assert f"yaoki why {task.id}" in said.message
+
+
+@pytest.mark.spec("10.3")
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("reason", TYPES.values())
+@given(
+    name=st.text(min_size=1, max_size=300),
+    message=st.text(max_size=2000),
+    check=st.text(max_size=300),
+    worktree=st.text(max_size=600),
+    code=st.sampled_from(["", "AUTHENTICATION_FAILED"]),
+)
+def test_no_absurd_text_pushes_the_next_command_out(
+    reason: Reason, language: str, name: str, message: str, check: str, worktree: str, code: str
+) -> None:
+    task = a_stuck_task(name, language, worktree)
+    failure = a_failure(message=message or "x", check=check, code=code)
+
+    said = told(task, failure, reason)
+
+    assert len(said.message) <= 500
+    assert f"yaoki answer {task.id} retry" in said.message
+    assert said.message.endswith(f"yaoki why {task.id}")
+
+
+@pytest.mark.spec("10.3", "15")
+@pytest.mark.parametrize("most", [80, 120, 300])
+def test_a_shorter_limit_of_the_settings_keeps_a_whole_command(most: int) -> None:
+    task = a_stuck_task("n" * 200)
+    brief = replace(task, spec=replace(task.spec, policy=a_policy(message_max=most)))
+
+    message = told(brief, a_failure(message="m" * 500), Reason.MAX_RETRIES).message
+
+    assert len(message) <= most
+    assert message.endswith(f"yaoki why {task.id}")
+
+
+@pytest.mark.spec("10.3", "15")
+def test_the_link_to_the_story_can_be_left_out() -> None:
+    task = a_stuck_task()
+    brief = replace(task, spec=replace(task.spec, policy=a_policy(trace_link=False)))
+
+    message = told(brief, a_failure(), Reason.MAX_RETRIES).message
+
+    assert "yaoki why" not in message
+    assert f"yaoki answer {task.id} retry" in message
+
+
+@pytest.mark.spec("10.3", "14.4")
+def test_braces_in_foreign_words_stay_braces() -> None:
+    said = told(a_stuck_task("{task}"), a_failure(message="{id} {nope}"), Reason.MAX_RETRIES)
+
+    assert said.message.startswith("{task}: ")
+    assert "{id} {nope}" in said.message
+
+
+@pytest.mark.spec("10.3")
+def test_the_message_says_how_many_attempts() -> None:
+    assert "after 4 attempts" in told(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).message
+
+
+@pytest.mark.spec("10.3")
+def test_the_summary_counts_attempts_and_kinds() -> None:
+    said = told(a_stuck_task(), a_failure(message="no\nreally"), Reason.MAX_RETRIES)
+
+    assert said.summary == {
+        "total_attempts": 4,
+        "failure_types": ["TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"],
+        "last_failure": {
+            "type": "QUALITY_FAILURE",
+            "message": "no",
+            "timestamp": NOW.isoformat(),
+        },
+    }
+
+
+@pytest.mark.spec("10.3", "4.8")
+def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
+    """Of a kind that is never retried, so that it is asked about at once."""
+    fault = fatal("PERMISSION_DENIED", "no", ours=True)
+
+    asked, _ = failing(a_stuck_task(), fault, Moment(NOW, 0.5))
+
+    assert isinstance(asked, EscalateDecided)
+    assert asked.failure_summary["failure_types"] == ["TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"]
+
+
+@pytest.mark.spec("4.7", "10.3")
+def test_a_fatal_error_recommends_its_cure_first() -> None:
+    said = told(
+        a_stuck_task(), fatal("AUTHENTICATION_FAILED", "refused"), Reason.SYSTEM_ERROR_PERMANENT
+    )
+
+    assert said.actions[0] == "check the agent's key or log in again"
+    assert said.actions[0] in said.message
+
+
+@pytest.mark.spec("4.7", "10.3")
+@pytest.mark.parametrize("code", FATAL)
+def test_every_recommended_action_of_a_fatal_error_is_shown(code: str) -> None:
+    said = told(a_stuck_task(), fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
+
+    assert said.actions[: len(FATAL[code].actions)] == FATAL[code].actions
+    assert all(action in said.message for action in FATAL[code].actions)
+    assert f"yaoki answer {a_stuck_task().id} retry" in said.message
+
+
+# ------------------------------------------------------------------ choices
+
+
+@pytest.mark.spec("10.4")
+def test_a_check_can_be_waived_only_if_one_failed_on_work_that_is_there() -> None:
+    with_check = a_failure(check="tests")
+    empty = an_active_task(Stage.VERIFY, work=Work())
+
+    def choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
+        return told(task, failure, Reason.MAX_RETRIES).question.choices
+
+    assert choices(a_stuck_task(), with_check) == (
+        Choice.RETRY,
+        Choice.DONE,
+        Choice.WAIVE,
+        Choice.ABORT,
+    )
+    assert Choice.WAIVE not in choices(a_stuck_task(), a_failure())
+    assert Choice.WAIVE not in choices(empty, with_check)
+
+
+@pytest.mark.spec("10.4")
+def test_each_choice_has_its_command() -> None:
+    task = a_stuck_task()
+
+    actions = told(task, a_failure(check="tests"), Reason.MAX_RETRIES).actions
+
+    assert actions == (
+        f'yaoki answer {task.id} retry "words for the agent"',
+        f"work in /w/login, then: yaoki answer {task.id} done",
+        f"yaoki answer {task.id} waive --check tests",
+        f"yaoki answer {task.id} abort",
+    )
+
+
+@pytest.mark.spec("10.4", "0.6")
+def test_the_question_offers_only_what_can_be_done() -> None:
+    text = told(a_stuck_task(), a_failure(), Reason.MAX_RETRIES).question.text
+
+    assert "waive" not in text
+
+
+@pytest.mark.spec("3.9")
+def test_an_agents_question_is_asked_as_it_is() -> None:
+    asked = a_failure(Kind.ESCALATE_REQUIRED, "Which database?\nA or B?")
+
+    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    assert found == "Which database?\nA or B?"
+
+
+def test_a_long_question_is_cut_and_shows_it() -> None:
+    asked = a_failure(Kind.ESCALATE_REQUIRED, "why?\n" * 1000)
+
+    found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
+    assert (len(found), found[-1]) == (2000, "…")
+
+
+# ------------------------------------------------------------------ words
+
+
+@pytest.mark.spec("5.5", "7.4")
+@pytest.mark.parametrize(
+    ("kind", "hinted"),
+    [
+        (Kind.INCOMPLETE, True),
+        (Kind.QUALITY_FAILURE, True),
+        (Kind.TIMEOUT, True),
+        (Kind.CONFLICT, True),
+        (Kind.TRANSIENT_ERROR, False),
+        (Kind.RATE_LIMIT, False),
+        (Kind.LOST, False),
+    ],
+)
+def test_a_hint_is_given_where_the_work_must_change(kind: Kind, hinted: bool) -> None:
+    assert bool(hint(a_failure(kind))) is hinted
+
+
+@given(st.text(max_size=3000), st.integers(0, 600))
+def test_a_clipped_text_is_never_longer_than_asked(text: str, most: int) -> None:
+    assert len(clip(text, most)) <= most
+
+
+@given(st.text(max_size=500), st.integers(1, 200))
+def test_a_first_line_is_one_line_within_its_limit(text: str, most: int) -> None:
+    line = first_line(text, most)
+
+    assert len(line) <= most
+    assert len(line.splitlines()) <= 1
+
+
+@pytest.mark.spec("10.4", "10.3")
+@pytest.mark.parametrize(
+    ("failure", "waivable"),
+    [
+        (a_failure(Kind.QUALITY_FAILURE, check="tests"), True),
+        (a_failure(Kind.INCOMPLETE, check="tests", pattern="omission"), True),
+        (a_failure(Kind.INCOMPLETE, check="tests", pattern="no-change"), False),
+        (replace(fatal("RESOURCE_NOT_FOUND", "exit code 127"), check="tests"), False),
+        (replace(fatal("CHECK_UNFIT", "it writes", ours=True), check="tests"), True),
+        (a_failure(Kind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
+        (a_failure(Kind.TRANSIENT_ERROR, check="tests", pattern=""), False),
+    ],
+)
+def test_only_what_a_check_said_is_told_as_its_and_can_be_waived(
+    failure: Failure, waivable: bool
+) -> None:
+    """An agent that failed by itself names the check that failed beside it."""
+    task = a_stuck_task()
+    work = replace(task.work, exit=AgentExit(code=1))
+    said = told(replace(task, work=work), failure, Reason.MAX_RETRIES)
+
+    assert (Choice.WAIVE in said.question.choices) is waivable
+    assert ("check tests: " in said.message) is waivable

@@ -1,0 +1,66 @@
+"""JSON in an agent's words: found whatever stands around it, and never at any price."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.json_answer import last_words, objects
+
+OK = '{"pass": true}'
+CHARS = 64 * 1024
+BROKEN = {
+    "braces": "{\n",
+    "nested": '{"a":',
+    "strings": '{"',
+    "twice": '{"a":1,"a":2}',
+    "constant": '{"a":NaN}',
+    "mixed": '{"a":[{"b":"',
+    "blanks": "{" + " " * 1000,
+}
+
+
+GIVEN_UP = "there is no JSON object that counts: most of the text is broken JSON"
+
+
+def taken(text: str) -> list[dict[str, object]] | str:
+    try:
+        return list(objects(text))
+    except ValueError as why:
+        return str(why)
+
+
+@pytest.mark.spec("6.7", "14.4")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (OK, [{"pass": True}]),
+        (f"so {{ it is }} {OK} done", [{"pass": True}]),
+        (f'{{ "oops {OK}', [{"pass": True}]),
+        (f"{{ \n {OK} }}", [{"pass": True}]),
+        ('{"a": {"b": 1}} {}', [{"a": {"b": 1}}, {}]),
+        ('{"a": 1, "a": 2}', []),
+        ("x" * 40_000 + OK + "y" * 40_000 + OK, [{"pass": True}, {"pass": True}]),
+        ("none", []),
+    ],
+)
+def test_the_outermost_objects_are_found(text: str, found: list[object]) -> None:
+    assert list(objects(text)) == found
+
+
+@pytest.mark.spec("0.4", "14.4", "6.7")
+@pytest.mark.parametrize("size", [CHARS, 64 * CHARS])
+@pytest.mark.parametrize("piece", BROKEN.values(), ids=BROKEN)
+def test_broken_beginnings_are_given_up_and_nothing_before_them_counts(
+    piece: str, size: int
+) -> None:
+    """Megabytes of braces once took for ever; the suite's own bound on time holds this."""
+    text = OK + piece * (size // len(piece))
+    assert taken(text) in ([{"pass": True}], GIVEN_UP)
+    assert last_words(text, CHARS, "pass") == text[-CHARS:]
+
+
+@pytest.mark.spec("6.7")
+def test_of_a_stream_of_events_the_last_words_of_the_agent_are_taken() -> None:
+    stream = '{"type": "start"}\n{"type": "result", "result": "it said"}\n' + '{"type":\n' * 9
+
+    assert last_words(stream, 100, "pass") == "it said"

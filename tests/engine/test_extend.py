@@ -1,0 +1,60 @@
+"""Tasks that people and planners add to a run while others do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders import RUN_ID, HandClock, a_spec
+from tests.store.acts import opened, submit
+from yaoki.adapters.store import SqlStore
+from yaoki.engine.commands.extend import Growth
+from yaoki.errors import NotNow
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    made = opened(tmp_path / "state.db", HandClock())
+    yield made
+    made.close()
+
+
+@pytest.mark.spec("2.6")
+def test_two_that_extend_a_plan_at_once_make_two_revisions(store: SqlStore) -> None:
+    """Both had read the run before either wrote: both called theirs revision 2."""
+    submit(store, a_spec("a"))
+    growth, seen = Growth(store), store.run(RUN_ID)
+
+    first = growth.extend(seen, [a_spec("b")], {})
+    second = growth.extend(seen, [a_spec("c")], {})
+
+    told = [e.data["revision"] for e in store.journal() if e.event == "PLAN_EXTENDED"]
+    assert (first.revision, second.revision, store.run(RUN_ID).revision) == (2, 3, 3)
+    assert told == [2, 3]
+
+
+@pytest.mark.spec("2.6", "9.5")
+def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> None:
+    """What was read said that the run goes on: "0 tasks added" was told as a success."""
+    submit(store, a_spec("a"))
+    seen = store.run(RUN_ID)
+    store.cancel_run(RUN_ID, "by a person")
+
+    with pytest.raises(NotNow, match="was cancelled"):
+        Growth(store).extend(seen, [a_spec("b")], {})
+
+    assert [row.name for row in store.rows(RUN_ID)] == ["a"]
+
+
+@pytest.mark.spec("2.6")
+def test_a_run_that_is_merged_meanwhile_is_not_extended(store: SqlStore) -> None:
+    submit(store, a_spec("a"))
+    seen = store.run(RUN_ID)
+    store.update_run(RUN_ID, "RUN_MERGED", {}, merged="c0ffee")
+
+    with pytest.raises(NotNow, match="is merged already"):
+        Growth(store).extend(seen, [a_spec("b")], {})
+
+    assert [row.name for row in store.rows(RUN_ID)] == ["a"]

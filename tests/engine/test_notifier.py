@@ -1,0 +1,88 @@
+"""When a notice that its channel refused is sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import RUN_ID, HandClock, a_spec
+from tests.store.acts import opened, submit
+from yaoki.adapters.store import SqlStore
+from yaoki.adapters.store.tables.outbox import ASKED_MAX, RETRY_FIRST, Posting
+from yaoki.engine.loop.notifier import Sending
+from yaoki.errors import NoticeFailed
+from yaoki.ports import Notice
+
+SECOND = timedelta(seconds=1)
+
+
+class Busy:
+    """A receiver that takes nothing and names the wait it wants."""
+
+    def __init__(self, wait: timedelta | None) -> None:
+        self.wait, self.asked = wait, 0
+
+    def send(self, notice: Notice) -> None:
+        self.asked += 1
+        raise NoticeFailed("the receiver answered 429", retry_after=self.wait)
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
+    made = opened(tmp_path / "state.db", clock, limits={"posting": Posting(("ear",))})
+    submit(made, a_spec("a"))
+    made.pause(RUN_ID, "budget: a test asks", event="BUDGET_WARNING", data={"message": "80 %"})
+    yield made
+    made.close()
+
+
+@pytest.mark.spec("10.5")
+@pytest.mark.parametrize(
+    ("asked", "wait"),
+    [
+        (timedelta(minutes=30), timedelta(minutes=30)),
+        (timedelta(days=9), ASKED_MAX),
+        (timedelta(0), RETRY_FIRST),
+    ],
+    ids=["as asked", "at most a day", "not at once"],
+)
+def test_a_refused_notice_waits_as_long_as_its_receiver_asks(
+    store: SqlStore, clock: HandClock, asked: timedelta, wait: timedelta
+) -> None:
+    """`Retry-After` was read, promised in the guide and ignored: a busy receiver was asked again
+    after ten seconds.
+    """
+    ear = Busy(asked)
+    sending = Sending(store, {"ear": ear}, clock)
+    sending.deliver()
+    first = ear.asked
+
+    clock.advance(wait - SECOND)
+    sending.deliver()
+    early = ear.asked
+    clock.advance(2 * SECOND)
+    sending.deliver()
+
+    assert first > 0
+    assert (early, ear.asked) == (first, 2 * first)
+
+
+@pytest.mark.spec("10.5")
+def test_without_a_wish_the_wait_is_the_usual_one(store: SqlStore, clock: HandClock) -> None:
+    ear = Busy(None)
+    sending = Sending(store, {"ear": ear}, clock)
+    sending.deliver()
+    first = ear.asked
+
+    clock.advance(2 * RETRY_FIRST + SECOND)
+    sending.deliver()
+
+    assert ear.asked == 2 * first > 0

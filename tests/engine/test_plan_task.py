@@ -1,0 +1,40 @@
+"""The stages of a plan task, asked with a planner's answer at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.builders import a_run, a_spec, a_task
+from yaoki.core.model import Run, Task
+from yaoki.core.model.report import Verified
+from yaoki.engine.stages.plan_task import PlanStages
+from yaoki.ports import PlanAnswer, Planning, Workspace
+
+
+class Planner:
+    """A planner that always answers with one task."""
+
+    def read(self, run: Run, task: Task, folder: Path) -> PlanAnswer:
+        return PlanAnswer(specs=(a_spec("next"),))
+
+
+class Branch:
+    """A run branch that stays where it is."""
+
+    def head(self, run: Run) -> str:
+        return "c0ffee"
+
+
+@pytest.mark.spec("9.3", "6.2")
+def test_a_plan_that_passes_names_no_path_as_changed(tmp_path: Path) -> None:
+    """Its changed paths were `("(the plan)",)`: a sentence where every reader expects a path."""
+    stages = PlanStages(cast(Workspace, Branch()), cast(Planning, Planner()))
+
+    report = stages.verify(a_run(), a_task(), tmp_path)
+
+    assert isinstance(report, Verified)
+    assert report.verdict.passed
+    assert report.changed == ()

@@ -1,0 +1,79 @@
+"""Tasks that wait for those they are built on: which slot they keep, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from tests.builders import HandClock, a_run, a_task
+from yaoki.core.model import Run, Stage, Task, Work
+from yaoki.core.model.report import Declined
+from yaoki.engine.claim_context import Hold
+from yaoki.engine.stages.predecessor_wait import WAIT_MAX, Riding
+from yaoki.ports import Workspace
+
+RUN = a_run()
+
+
+class Queue:
+    """A branch that comes to the wanted commit after so many looks; None for never."""
+
+    def __init__(self, looks: int | None) -> None:
+        self._looks = looks
+
+    def coming(self, run: Run, commit: str, riders: object) -> bool:
+        if self._looks is None:
+            return True
+        self._looks -= 1
+        return self._looks >= 0
+
+    def holds(self, run: Run, commit: str) -> bool:
+        return True
+
+
+def riding(looks: int | None) -> Riding:
+    return Riding(cast(Workspace, Queue(looks)), HandClock())
+
+
+def waiting(stage: Stage) -> Task:
+    return replace(a_task(), stage=stage, work=Work(refused=1))
+
+
+def lending(slots: list[str]) -> Callable[[], AbstractContextManager[None]]:
+    @contextmanager
+    def lent() -> Iterator[None]:
+        slots.append("lent")
+        yield
+
+    return lent
+
+
+@pytest.mark.spec("11.6", "11.5")
+def test_a_slot_is_lent_only_in_the_stage_that_the_store_does_not_count() -> None:
+    """The store counts every task but those that land.  A task that waited in verify lent its slot
+    in the pool and was counted by the store: two rules for one slot.
+    """
+    slots: list[str] = []
+    hold = replace(Hold(why=lambda: ""), lent=lending(slots))
+
+    riding(2).void(RUN, waiting(Stage.VERIFY), "c0ffee", hold)
+    in_verify = list(slots)
+    riding(2).early(RUN, waiting(Stage.LAND), "c0ffee", hold)
+
+    assert in_verify == []
+    assert slots == ["lent"]
+
+
+@pytest.mark.spec("0.4")
+def test_a_wait_for_others_in_the_queue_ends() -> None:
+    """A queue that never moves must not hold a thread for ever: the task is claimed again later."""
+    hold = Hold(why=lambda: "")
+
+    told = riding(None).early(RUN, waiting(Stage.LAND), "c0ffee", hold)
+
+    assert isinstance(told, Declined)
+    assert f"{WAIT_MAX.total_seconds():.0f} s" in told.why

@@ -1,0 +1,40 @@
+"""Single lines of `yaoki doctor`: what is wrong, and the command that helps."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from yaoki.faces.cli.doctor.condition import unwritable
+
+MOUNTS = Path("/proc/mounts")
+
+
+def read_only() -> Path:
+    """A folder of this machine on a file system that nobody can write."""
+    rows = MOUNTS.read_text().splitlines() if MOUNTS.is_file() else []
+    folders = (Path(row.split()[1]) for row in rows)
+    found = (one for one in folders if one.is_dir() and os.statvfs(one).f_flag & os.ST_RDONLY)
+    return next(found, Path())
+
+
+@pytest.mark.spec("12.2", "0.5")
+def test_on_a_read_only_file_system_no_change_of_rights_is_advised() -> None:
+    place = read_only()
+    if place == Path():
+        pytest.skip("this machine has no read-only file system")
+
+    line = unwritable("store", f"{place} is not writable", place, "git clone REPO DIR")
+
+    assert not line.ok
+    assert "its file system is read-only" in line.words
+    assert line.next == "git clone REPO DIR"
+
+
+@pytest.mark.spec("12.2", "0.5")
+def test_elsewhere_the_rights_are_what_helps(tmp_path: Path) -> None:
+    line = unwritable("store", "it is not writable", tmp_path, "git clone REPO DIR")
+
+    assert (line.words, line.next) == ("it is not writable", f"chmod u+rwx {tmp_path}")

@@ -1,0 +1,479 @@
+"""The live view: what a person sees and presses on a real terminal, of any size and ability."""
+
+from __future__ import annotations
+
+import re
+import signal
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from rich.cells import cell_len
+
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.builders import NOW
+from tests.faces.cli.terminal import Terminal, on_a_terminal
+from tests.views.test_views import RUN, a_row, chain
+from yaoki.core.model import Choice, Question, Spend, State
+from yaoki.faces.cli.live.estimate import Pace, ahead, left, span
+from yaoki.faces.cli.live.keys import keys_in
+from yaoki.faces.cli.live.layout import Listing, cost
+from yaoki.faces.cli.live.panels import chopped
+from yaoki.faces.cli.text.glyphs import glyphs_here
+from yaoki.views import run_view
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
+UTF8 = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+MINUTE = timedelta(minutes=1)
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-7]|9[0-7]|38)[;m]")
+
+
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path) -> Place:
+    return Place(tmp_path, pycache)
+
+
+def the_plan(place: Place) -> dict[str, Any]:
+    """`asks` asks and is cured by an answer; `slow` works and is checked until a file is there."""
+    work, check = place.folder / "work", place.folder / "check"
+    wait = waits_for(check)["run"][-1]
+    return a_plan(
+        {
+            "slow": [[{"say": "chopping wood"}, waits_for(work), *writes("slow.txt")]],
+            "asks": [[{"ask": "Owl or daruma?"}], writes("asks.txt")],
+            "after": [writes("after.txt")],
+            "poster": [writes("poster.txt")],
+        },
+        [
+            {"id": "slow", "checks": ["patient"]},
+            {"id": "asks", "checks": ["asks"]},
+            {"id": "after", "checks": ["after"], "needs": ["slow"]},
+            {"id": "poster", "checks": ["poster"], "needs": ["asks"]},
+        ],
+        {
+            "patient": {
+                "shell": f"{wait.replace('exit 0', 'break').replace('; exit 1', '')}; ls slow.txt"
+            },
+            "asks": holds("asks.txt"),
+            "after": holds("after.txt"),
+            "poster": holds("poster.txt"),
+        },
+    )
+
+
+def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
+    """Questions first, then who works at which stage, then who waits for whom; the end is whole."""
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        shown = terminal.shows("needs you", "at work", "waits", "agent actor, ")
+
+        order = [shown.index(word) for word in ("needs you", "at work", "waits", "0/4 landed")]
+        assert order[3] < order[0] < order[1] < order[2]
+        assert "Owl or daruma?" in terminal.line(" asks")
+        assert all(word in terminal.line(" slow") for word in ("WORK", "try 1", "agent actor"))
+        assert "needs slow" in terminal.line(" after")
+        assert "blocked by asks" in terminal.line(" poster")
+        assert "time left unknown" in shown, "nothing has landed yet"
+        assert "cost unknown" in shown, "nobody told a cost"
+
+        _look_around(terminal)
+        _answer(terminal)
+
+        (place.folder / "work").touch()
+        terminal.until(lambda text: "VERIFY" in text and "check patient" in text, "the check")
+        (place.folder / "check").touch()
+        assert terminal.ended() == 0, terminal.text
+        assert terminal.modes() == terminal.before, "the terminal is as it was"
+        assert not terminal.grid.second
+        assert "next: git merge" in terminal.text, "the report stands on the first screen"
+    assert place.task("asks")["attempt"] == 2
+
+
+def _look_around(terminal: Terminal) -> None:
+    """`asks` stands first, `slow` below it."""
+    terminal.press("?")
+    terminal.shows("why it stands where it stands")
+    terminal.press("q")
+    terminal.shows("needs you")
+    terminal.press("jj")
+    terminal.until(lambda _: "▸" in terminal.line(" slow "), "slow is chosen")
+    terminal.press("l")
+    terminal.shows("log of slow", "chopping wood")
+    terminal.press("q")
+    terminal.press("k")
+    terminal.until(lambda t: "needs you" in t and "▸" in terminal.line(" asks"), "asks is chosen")
+    terminal.press("w")
+    terminal.shows("why asks", "last decision", "rule", "ESCALATE_REQUIRED")
+    terminal.press("\x1b")
+    terminal.shows("needs you")
+    terminal.press("d")
+    terminal.shows("diff of asks", "changed nothing")
+    terminal.press("q")
+    terminal.press("q")
+    terminal.shows("this terminal carries the run; Ctrl-C stops it")
+
+
+def _answer(terminal: Terminal) -> None:
+    terminal.press("a")
+    terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
+    terminal.shows("it tries again, told your words", "the task is cancelled; its work is kept")
+    terminal.press("r")
+    terminal.shows("words for the agent", "> _")
+    terminal.press("A darumo\x7fa. q")
+    terminal.shows("> A daruma. q_")
+    terminal.press("\r")
+    terminal.shows("asks is answered: retry")
+    terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
+
+
+def test_an_open_answer_holds_the_end_and_what_it_says_is_carried(place: Place) -> None:
+    """The run rests while somebody types; no key goes to a shell, and no word is lost."""
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        _open_answer(terminal, "A dar")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        shown = terminal.shows("> A dar_", "the run rests, and your answer is awaited")
+        assert "Enter sends  Escape back" in shown
+        assert terminal.grid.second
+
+        terminal.press("uma.\r")
+
+        assert terminal.ended() == 0, terminal.text
+        assert terminal.modes() == terminal.before
+    assert place.task("asks")["attempt"] == 2
+    assert "A daruma." in place.prompt(place.task("asks"), 2)
+
+
+@pytest.mark.parametrize(("keys", "told"), [("\x1b\x1b", False), ("", True)], ids=["let go", "^C"])
+def test_an_answer_that_is_let_go_ends_the_view_and_comes_back_as_a_command(
+    place: Place, keys: str, told: bool
+) -> None:
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        _open_answer(terminal, "It's a daruma")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        terminal.shows("the run rests, and your answer is awaited")
+
+        for key in keys:
+            terminal.press(key)
+        if not keys:
+            terminal.process.send_signal(signal.SIGINT)
+
+        assert terminal.ended() == 4, terminal.text
+        said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
+    command = f"""not sent: yaoki answer {place.task("asks")["id"]} retry 'It'"'"'s a daruma'"""
+    assert (command in said) is told
+
+
+def _open_answer(terminal: Terminal, words: str) -> None:
+    terminal.shows("needs you", "agent actor, ")
+    terminal.press("a")
+    terminal.shows("answer asks", "the letter of a choice")
+    terminal.press("r")
+    terminal.shows("words for the agent")
+    terminal.press(words)
+    terminal.shows(f"> {words}_")
+
+
+def test_a_watcher_may_answer_after_the_end_and_hears_that_nobody_is_at_it(place: Place) -> None:
+    plan = place.plan(the_plan(place))
+    carrier = place.start("run", plan, "--quiet")
+    until(lambda: place.stored() and place.events("asks"), "asks is there")
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        _open_answer(terminal, "A daruma.")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        assert carrier.wait(BOUND_S) == 4
+        terminal.shows("> A daruma._", "the run rests, and your answer is awaited")
+
+        terminal.press("\r")
+
+        terminal.shows("asks is answered: retry", "nobody is at it: yaoki resume")
+        terminal.press("q")
+        assert terminal.ended() == 5
+    assert carrier.stdout is not None
+    carrier.stdout.close()
+    assert place.yaoki("resume").code == 0
+
+
+def test_keys_that_nobody_read_do_not_reach_the_shell(still: Place) -> None:
+    shell = '"$@"; code=$?; stty -icanon min 0 time 3; echo "left over: $(wc -c)."; exit $code'
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
+        terminal.shows("4 waiting")
+        watcher = psutil.Process(terminal.process.pid).children()[0]
+        watcher.suspend()
+        terminal.press("rm -rf precious")
+        watcher.terminate()
+        watcher.resume()
+
+        terminal.shows("left over: 0.")
+
+
+def test_only_who_may_leave_is_told_how(place: Place, still: Place) -> None:
+    """`yaoki run` carries the run; q cannot end that."""
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.press("?")
+        terminal.shows("why it stands", "leave it, and the run goes on")
+    plan = place.plan(the_plan(place))
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
+        assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")
+        terminal.press("?")
+        assert "leave" not in terminal.shows("why it stands", "Ctrl-C")
+        for name in ("work", "check"):
+            (place.folder / name).touch()
+        assert terminal.ended() == 4, "nothing that is open holds it"
+
+
+def test_a_name_that_is_cut_says_so(place: Place) -> None:
+    name = "the-longest-name-that-anybody-ever-gave"
+    plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
+    assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "watch") as terminal:
+        assert "the-longest-name-that-an… " in terminal.shows("the-longest-name")
+
+
+@pytest.fixture(scope="session")
+def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+    """A run that nobody carries, so a screen of it stands still; tests only look at it."""
+    place = Place(tmp_path_factory.mktemp("still"), pycache)
+    assert place.yaoki("plan", "submit", place.plan(the_plan(place))).code == 0
+    return place
+
+
+def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.shows("nobody is at it", "4 waiting", "q leave")
+
+        for rows, cols in ((12, 40), (6, 40), (24, 72), (40, 200)):
+            terminal.resize(rows, cols)
+            keys = ("q: leave" if cols == 40 else "q leave",) if rows > 10 else ()
+            terminal.shows("4 waiting", "0/4 landed", *keys)
+            # A frame of the size before may have been under way; from now on none is.
+            terminal.grid.wrapped = False
+            terminal.press("G")
+            shown = terminal.until(lambda t: "▸" in t and "poster" in t, "the chosen is in sight")
+            assert not terminal.grid.wrapped, shown
+            assert len([text for text in terminal.grid.lines if text]) <= rows
+            terminal.press("g")
+            terminal.until(lambda _: "▸" in terminal.line(" slow"), "the first is chosen")
+
+        terminal.press("q")
+        assert terminal.ended() == still.yaoki("status", "--exit-code").code
+        assert terminal.modes() == terminal.before
+
+
+def test_a_terminal_is_given_back_when_the_watcher_is_ended(still: Place) -> None:
+    with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
+        terminal.shows("4 waiting")
+        assert terminal.modes() != terminal.before
+
+        terminal.process.send_signal(signal.SIGTERM)
+
+        assert terminal.ended() == 128 + signal.SIGTERM
+        assert terminal.modes() == terminal.before
+        assert not terminal.grid.second
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured", "ascii_only"),
+    [
+        (UTF8, True, False),
+        ({**UTF8, "NO_COLOR": "1"}, False, False),
+        ({"TERM": "xterm", "LC_ALL": "C"}, True, True),
+        ({"TERM": "xterm", "LANG": "C"}, True, True),
+    ],
+    ids=["all of it", "no colour", "no unicode", "no unicode by LANG"],
+)
+def test_a_terminal_gets_only_what_it_can_show(
+    still: Place, env: dict[str, str], coloured: bool, ascii_only: bool
+) -> None:
+    around = {k: v for k, v in still.env.items() if not k.startswith("LC_") and k != "LANG"}
+    with on_a_terminal(still.repo, {**around, **env}, "watch") as terminal:
+        terminal.shows("4 waiting", "0/4 landed")
+        terminal.press("j")
+        terminal.until(lambda _: ">" in terminal.line("slow") or "▸" in terminal.line("slow"), "it")
+        terminal.press("q")
+        terminal.ended()
+        drawn = terminal.raw[: terminal.raw.index(b"\x1b[?1049l")]
+
+    assert bool(COLOUR.search(drawn)) is coloured
+    assert drawn.isascii() is ascii_only
+
+
+def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
+    small = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    env = {**place.env, "TERM": "dumb"}
+
+    with on_a_terminal(place.repo, env, "run", place.plan(small)) as terminal:
+        code = terminal.ended()
+    piped = place.yaoki("run", place.plan(small), env={"TERM": "xterm-256color"})
+
+    assert (code, piped.code) == (0, 0)
+    for said in (terminal.raw.decode(), piped.out):
+        assert "\x1b" not in said
+        lines = said.replace("\r\n", "\n").splitlines()
+        assert sum(" landed " in text and " attempt 1 " in text for text in lines) == 1
+
+
+def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place) -> None:
+    words = "the colour of the bikeshed is a matter of taste, so which one shall it be then?"
+    plan = a_plan(
+        {"asks": [[{"ask": words}]]},
+        [{"id": "asks", "checks": ["done"]}],
+        {"done": holds("asks.txt")},
+    )
+    assert place.yaoki("run", place.plan(plan), "--quiet").code == 4
+
+    with on_a_terminal(place.repo, place.env | UTF8, "status", cols=60) as terminal:
+        assert terminal.ended() == 0
+        shown, wrapped = terminal.text, terminal.grid.wrapped
+    piped = place.yaoki("status")
+
+    assert words in " ".join(shown.split())
+    assert not wrapped, shown
+    assert words in piped.out
+
+
+def test_a_wait_says_why_and_counts_down(place: Place) -> None:
+    limited = [[{"rate_limit": {"retry_after": 60}}], writes("a.txt")]
+    plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
+    with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", place.plan(plan)) as terminal:
+        terminal.shows("next try in ", "after RATE_LIMIT")
+        seen: set[str] = set()
+
+        def counts_down(text: str) -> bool:
+            seen.update(re.findall(r"next try in (\d+ (?:s|min))", text))
+            return len(seen) >= 2
+
+        terminal.until(counts_down, "another number")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.ended() in {5, 130}
+
+
+def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> None:
+    """A warning would vanish with the second screen."""
+    plan = place.plan(the_plan(place))
+    bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    with on_a_terminal(place.repo, bad, "run", plan) as terminal:
+        terminal.shows("traces: http://127.0.0.1:9 is not reached")
+        (place.folder / "work").touch()
+        (place.folder / "check").touch()
+        assert terminal.ended() == 4
+        said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
+
+    assert "traces: http://127.0.0.1:9 is not reached" in said
+
+
+# ------------------------------------------------------------------ the parts
+
+
+def test_keys_are_told_apart_and_unknown_ones_left_out() -> None:
+    assert list(keys_in("j\x1b[A\x1b[6~q\r\x7f\x1b")) == [
+        *("j", "up", "page-down", "q", "enter", "back", "escape")
+    ]
+    assert list(keys_in("\x1b[200~a\x1b[1;5Cb\x01日")) == ["a", "b", "日"]
+
+
+def test_without_anything_landed_the_time_left_is_unknown() -> None:
+    view = run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
+
+    assert left(ahead(view, 4), Pace(), NOW) is None
+
+
+def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_person() -> None:
+    pace = Pace()
+    for n, minutes in enumerate((1, 2, 30)):
+        pace.claimed(f"old-{n}", NOW - minutes * MINUTE)
+        pace.landed(f"old-{n}", NOW)
+    rows = [a_row(n) for n in range(1, 5)]
+    wide = run_view(RUN, rows, {}, resting=False)
+    long = run_view(RUN, rows, chain(*rows), resting=False)
+    asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
+    asked = {asks.id: Question("?", (Choice.RETRY,))}
+    stuck = run_view(RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked)
+
+    assert left(ahead(wide, 4), pace, NOW) == 2 * MINUTE, "one round of the usual task"
+    assert left(ahead(wide, 1), pace, NOW) == 8 * MINUTE
+    assert left(ahead(long, 4), pace, NOW) == 8 * MINUTE, "each needs the one before"
+    assert left(ahead(stuck, 4), pace, NOW) == timedelta(0)
+
+
+def test_what_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
+    pace = Pace()
+    pace.claimed("old", NOW - 4 * MINUTE)
+    pace.landed("old", NOW)
+    row = a_row(1, State.ACTIVE)
+    view = run_view(RUN, [row], {}, resting=False)
+
+    pace.claimed(row.id, NOW)
+    assert left(ahead(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
+    assert left(ahead(view, 1), pace, NOW + 60 * MINUTE) is None
+
+
+def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:
+    assert cost(Spend()) == "no cost yet"
+    assert cost(Spend(attempts=2, unknown=2)) == "cost unknown"
+    assert cost(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
+    assert cost(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 run of unknown cost")
+
+
+def test_the_foot_counts_each_task_once() -> None:
+    asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
+    rows = [asks, a_row(2), a_row(3), a_row(4, State.DONE)]
+    needs = {**chain(asks, rows[1]), rows[2].id: (), rows[3].id: ()}
+    view = run_view(RUN, rows, needs, resting=False)
+
+    assert Listing(view).counted == "1 waiting, 1 escalated, 1 done, 1 blocked"
+
+
+@pytest.mark.parametrize("width", [2, 7, 20, 80])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  reasoning the run branch moved while it was verified",
+        "x" * 90,
+        "  日本語" * 20 + " a",
+    ],
+)
+def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: int) -> None:
+    lines = chopped(text, width)
+
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    words = {word for word in text.split() if len(word) < width - 4 and word.isascii()}
+    assert words <= set(" ".join(lines).split()), "a word that fits is whole"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (99, "99 s"), (600, "10 min"), (12_000, "3 h 20 min"), (200_000, "2 days")],
+)
+def test_a_span_has_as_many_digits_as_help(seconds: float, words: str) -> None:
+    assert span(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("env", "unicode"),
+    [
+        ({"LANG": "en_GB.UTF-8"}, True),
+        ({"LC_ALL": "ja_JP.utf8"}, True),
+        ({"LC_ALL": "C", "LANG": "en_GB.UTF-8"}, False),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ({"LANG": "de_DE.ISO-8859-1"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_the_locale_says_what_can_be_shown(env: dict[str, str], unicode: bool) -> None:
+    """The fourth is what Python makes of the C locale for itself."""
+    assert glyphs_here(env).unicode is unicode

@@ -1,0 +1,100 @@
+"""A repository with a check, and agents that call our hook in it by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tests.acceptance.place import WHO, Place
+from yaoki.app import App
+from yaoki.faces.cli.commands.hook import standing_document
+from yaoki.faces.hooks.sessions import begin, standings
+
+CHECK = """
+[checks.good]
+shell = "grep -qx good a.txt || { echo 'a.txt does not hold good'; exit 1; }"
+rerun = false
+"""
+HANG = """
+[checks.hang]
+shell = "echo $$ > ../pid; sleep 600; test -f a.txt"
+"""
+BOUND_S = 60
+
+
+class Hooked(Place):
+    """A repository whose one check wants `good` in a.txt, and agents that call our hook."""
+
+    def __init__(self, folder: Path, pycache: Path) -> None:
+        super().__init__(folder, pycache)
+        self.configure(CHECK)
+        self.work("bad\n")
+        self.git("add", "-A")
+        self.git(*WHO, "commit", "-qm", "a check")
+
+    def configure(self, text: str) -> None:
+        (self.repo / "yaoki.toml").write_text(text)
+
+    def work(self, text: str) -> None:
+        (self.repo / "a.txt").write_text(text)
+
+    def popen(
+        self, *words: str, agent: str = "claude-code", cwd: Path | None = None, **more: Any
+    ) -> subprocess.Popen[bytes]:
+        argv = (sys.executable, "-m", "yaoki", "hook", "event", agent, *words)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(argv, cwd=cwd or self.repo, **{"env": self.env, **pipes, **more})
+
+    def call(
+        self,
+        said: bytes | Mapping[str, Any],
+        *words: str,
+        agent: str = "claude-code",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> dict[str, Any]:
+        """What the hook answers: exactly one JSON object, and exit code 0."""
+        raw = said if isinstance(said, bytes) else json.dumps(said).encode()
+        environ = {**self.env, **(env or {})}
+        process = self.popen(*words, agent=agent, cwd=cwd, env=environ)
+        out, err = process.communicate(raw, timeout=BOUND_S)
+        assert process.returncode == 0, err.decode()
+        held: dict[str, Any] = json.loads(out)
+        return held
+
+    def stop(self, session: str = "s1", *words: str, **more: Any) -> dict[str, Any]:
+        said = {"session_id": session, "hook_event_name": "Stop", "cwd": str(self.repo), **more}
+        return self.call(said, *words)
+
+    def says(self, text: str, session: str = "s1") -> dict[str, Any]:
+        said = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}
+        return self.call({**said, "cwd": str(self.repo)})
+
+    def session(self, key: str = "s1") -> dict[str, Any]:
+        """How a session stands, as `yaoki hook status` tells it; nothing for an unknown one."""
+        with closing(App(self.repo, create=True)) as app:
+            found = (one for one in standings(app)[1] if one.key == key)
+            return next((standing_document(one) for one in found), {})
+
+    def tries(self, number: int) -> None:
+        """A new phase with so many tries."""
+        with closing(App(self.repo, create=True)) as app:
+            begin(app, "p", "", number)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def context(answer: Mapping[str, Any]) -> str:
+    held: dict[str, str] = answer.get("hookSpecificOutput", {})
+    return held.get("additionalContext", "")

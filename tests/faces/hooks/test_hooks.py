@@ -1,0 +1,550 @@
+"""The hook command with hand-made words of an agent: whatever comes, it answers, in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.place import until
+from tests.acceptance.test_sandbox import needs_bubblewrap
+from tests.faces.hooks.hooked_repository import BOUND_S, CHECK, HANG, Hooked, alive, context
+from tests.time_limits import has_line, reached
+
+
+@pytest.fixture
+def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooked]:
+    place = Hooked(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
+    yield place
+    pid = tmp_path / "pid"
+    if pid.exists() and alive(int(pid.read_text())):
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+# ------------------------------------------------------------------ the gate
+
+
+@pytest.mark.spec("12.6")
+def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) -> None:
+    refused = place.stop()
+    stood = place.session()
+    place.work("good\n")
+    passed = place.stop(stop_hook_active=True)
+
+    assert refused["decision"] == "block"
+    assert "# What failed in the last try" in refused["reason"]
+    assert "a.txt does not hold good" in refused["reason"]
+    assert "try 1 of 4" in refused["reason"]
+    assert (stood["count"], stood["asked"], stood["to_inject"]) == (1, False, False)
+    assert "a.txt does not hold good" in stood["reason"]
+    assert passed == {}
+    assert place.session()["count"] == 0
+
+
+@pytest.mark.spec("12.6", "0.1")
+def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
+    place: Hooked,
+) -> None:
+    def told() -> str:
+        lines = place.yaoki("hook", "status").out.splitlines()
+        return next(line for line in lines if line.startswith("session "))
+
+    place.stop()
+    assert "session s1: sent back after 1 try" in told()
+    place.work("good\n")
+    place.stop()
+    assert told() == "session s1: proven"
+
+    place.yaoki("hook", "begin", "--phase", "two")
+    assert told() == "session s1: nothing is proven yet"
+    assert place.session()["proven"] is False
+
+    place.stop()
+    assert told() == "session s1: proven"
+    assert place.session()["proven"] is True
+    place.work("bad\n")
+    place.stop()
+    assert "session s1: sent back after 1 try" in told()
+    assert place.session()["proven"] is False
+
+
+@pytest.mark.spec("12.6", "7.1")
+def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
+    folder = place.repo / ".yaoki" / "prompts" / "steps" / "retry" / "issue"
+    folder.mkdir(parents=True)
+    (folder / "f_failed.md").write_text("---\nparams: []\n---\nOur own words.\n")
+
+    assert "Our own words." in place.stop()["reason"]
+
+
+@pytest.mark.spec("12.6", "10.4")
+def test_at_the_limit_the_person_is_asked_and_no_stop_is_held(place: Hooked) -> None:
+    place.tries(2)
+
+    first, second, third = place.stop(), place.stop(), place.stop()
+
+    assert first["decision"] == "block"
+    assert "try 1 of 2 in phase p" in first["reason"]
+    assert second["continue"] is False
+    for choice in ("go on", "abort", "take over"):
+        assert f"yaoki: {choice}" in second["systemMessage"]
+    assert "yaoki hook answer" in second["stopReason"]
+    assert len(second["stopReason"]) <= 520
+    assert list(third) == ["systemMessage"], "told again, and let through"
+    stood = place.session()
+    assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p")
+
+
+@pytest.mark.spec("12.6")
+def test_whoever_goes_on_has_a_fresh_budget_and_the_reason_comes_along_once(place: Hooked) -> None:
+    place.tries(2)
+    place.stop()
+    place.stop()
+
+    silent = place.says("what now?")
+    brought = place.says("yaoki: go on, but leave b.txt alone")
+    after = place.says("and?")
+
+    assert silent == after == {}
+    assert "a.txt does not hold good" in context(brought)
+    assert "but leave b.txt alone" in context(brought)
+    assert place.session()["count"] == 0
+    assert place.stop()["decision"] == "block"
+
+
+@pytest.mark.spec("12.6", "10.4")
+def test_whoever_aborts_is_left_alone_until_a_new_phase(place: Hooked) -> None:
+    place.tries(1)
+    place.stop()
+
+    said = place.says("yaoki: abort")
+    left = place.stop()
+    place.tries(2)
+
+    assert said["decision"] == "block", "the words were for yaoki, not for the agent"
+    assert "not checked" in left["systemMessage"]
+    assert place.stop()["decision"] == "block"
+
+
+@pytest.mark.spec("12.6", "10.4")
+def test_a_session_that_is_sent_back_may_be_left_before_anybody_is_asked(place: Hooked) -> None:
+    place.tries(4)
+    sent_back = [place.stop(key) for key in ("one", "two", "three")]
+
+    aborted = place.says("yaoki: abort", "one")
+    which = place.yaoki("hook", "answer", "abort")
+    over = place.yaoki("hook", "answer", "take-over", "--session", "two")
+    only = place.yaoki("hook", "answer", "abort", "--json")
+    unasked = place.says("yaoki: go on", "one")
+
+    assert [answer["decision"] for answer in sent_back] == ["block"] * 3
+    assert "no longer checked" in aborted["reason"]
+    assert (which.code, "2 sessions ask or are held back" in which.err) == (6, True)
+    assert over.code == 0, over.err
+    assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
+    assert "nobody asked" in unasked["systemMessage"]
+    left = [place.stop(key)["systemMessage"] for key in ("one", "two", "three")]
+    assert ["not checked" in words for words in left] == [True, False, True]
+    assert "still not proven" in left[1]
+
+
+@pytest.mark.spec("12.6", "10.4")
+def test_whoever_takes_over_hears_what_fails_and_gets_the_gate_back_when_nothing_does(
+    place: Hooked,
+) -> None:
+    place.tries(1)
+    place.stop()
+    answered = place.yaoki("hook", "answer", "take-over")
+
+    failing = place.stop()
+    place.work("good\n")
+    passing = place.stop()
+    place.work("bad\n")
+    place.tries(2)
+
+    assert answered.code == 0, answered.err
+    assert "still not proven" in failing["systemMessage"]
+    assert "decision" not in failing
+    assert "all checks pass now" in passing["systemMessage"]
+    assert place.stop()["decision"] == "block"
+
+
+@pytest.mark.spec("12.6")
+def test_a_new_phase_begins_at_zero(place: Hooked) -> None:
+    place.tries(3)
+    place.stop()
+    place.stop()
+    place.yaoki("hook", "begin", "--phase", "q", "--subtask", "q.1", "--max-iterations", "3")
+
+    assert "try 1 of 3 in phase q (q.1)" in place.stop()["reason"]
+    stood = place.session()
+    assert (stood["phase"], stood["subtask"], stood["count"]) == ("q", "q.1", 1)
+    assert stood["at"]
+
+
+@pytest.mark.spec("12.6")
+def test_the_checks_of_a_phase_are_frozen_when_it_begins(place: Hooked) -> None:
+    """An agent that edits the settings does not loosen the phase that it works on."""
+    begun = place.yaoki("hook", "begin", "--phase", "p", "--check", "good")
+    place.configure('[checks.good]\nrun = ["true"]\n')
+
+    assert begun.code == 0, begun.err
+    assert place.stop()["decision"] == "block"
+
+
+@pytest.mark.spec("12.6", "14.1")
+def test_a_check_that_the_settings_do_not_have_is_refused_by_name(place: Hooked) -> None:
+    refused = place.yaoki("hook", "begin", "--phase", "p", "--check", "no-such")
+
+    assert refused.code == 6
+    assert "the settings have no check 'no-such'" in refused.err
+    assert "those there are: good" in refused.err
+
+
+@pytest.mark.spec("12.6", "2.5")
+def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> None:
+    task = {"id": "one", "goal": "Do.", "checks": ["mine"], "max_iterations": 1}
+    plan = {
+        "goal": "Rehearse",
+        "agents": {"a": {"command": ["true"]}},
+        "agent": "a",
+        "checks": {"mine": {"shell": "echo mine fails; exit 1"}},
+        "phases": [{"id": "p7", "tasks": [task]}],
+    }
+    file = place.plan(plan)
+
+    begun = place.yaoki("hook", "begin", "--phase", "p7", "--plan", file, "--json")
+    unknown = place.yaoki("hook", "begin", "--phase", "p8", "--plan", file)
+
+    assert begun.document["checks"] == ["mine"], begun.err
+    assert "mine fails" in place.stop()["stopReason"], "one try: the person is asked at once"
+    assert unknown.code == 6
+
+
+@pytest.mark.spec("12.6")
+def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears(
+    place: Hooked,
+) -> None:
+    """Claude Code passes over a ninth refusal: the person is asked at the eighth try."""
+    place.tries(20)
+
+    assert "try 1 of 8 " in place.stop()["reason"]
+    said = {"session_id": "s2", "hook_event_name": "Stop", "cwd": str(place.repo)}
+    assert "try 1 of 20 " in place.call(said, agent="codex")["reason"]
+
+
+@pytest.mark.spec("12.6")
+def test_each_agent_is_answered_in_its_own_words(place: Hooked) -> None:
+    place.tries(1)
+    said = {"session_id": "g", "hook_event_name": "AfterAgent", "cwd": str(place.repo)}
+
+    gemini = place.call(said, agent="gemini")
+    qwen = place.call({**said, "session_id": "q", "hook_event_name": "Stop"}, agent="qwen")
+
+    assert gemini["continue"] is False
+    assert "yaoki: go on" not in gemini["stopReason"], "it has no hook at its prompts"
+    assert list(qwen) == ["systemMessage"], "it does not take the word for an end"
+
+
+# ------------------------------------------------------------------ what may come
+
+
+@pytest.mark.spec("12.6", "14.4")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"garbage",
+        b"[" * 200_000,
+        b'{"session_id": 7, "cwd": ["/"], "hook_event_name": null}',
+        b'{"last_assistant_message": "' + b"x" * (17 << 20) + b'"}',
+    ],
+    ids=["empty", "words", "deep", "types", "huge"],
+)
+def test_what_cannot_be_read_is_checked_like_any_other_stop(place: Hooked, said: bytes) -> None:
+    answer = place.call(said)
+
+    assert "a.txt does not hold good" in answer["reason"]
+    assert place.session("unknown")["count"] == 1
+
+
+@pytest.mark.spec("12.6")
+def test_words_that_never_end_are_not_waited_for(place: Hooked) -> None:
+    process = place.popen("--limit", "5")
+
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answer = json.loads(process.stdout.readline())
+    process.stdin.close()
+
+    assert process.wait(BOUND_S) == 0
+    assert answer["decision"] == "block"
+    process.stdout.close()
+    assert process.stderr is not None
+    process.stderr.close()
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize("event", ["SubagentStop", "Brand-new"])
+def test_other_events_are_none_of_our_business(place: Hooked, event: str) -> None:
+    assert place.call({"session_id": "s1", "hook_event_name": event}) == {}
+
+
+@pytest.mark.spec("12.6")
+def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> None:
+    answer = place.stop(background_tasks=[{"id": "b1"}])
+
+    assert "decision" not in answer
+    assert "not checked yet" in answer["systemMessage"]
+
+
+@pytest.mark.spec("12.6")
+@pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
+def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
+    """The way out for a person; and agents that yaoki itself started are checked by yaoki."""
+    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}
+
+    assert place.call(said, env={name: "off"}) == {}
+
+
+@pytest.mark.spec("12.6")
+def test_outside_a_repository_a_stop_is_refused_once_and_then_told(
+    place: Hooked, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(elsewhere)}
+
+    first, second = place.call(said, cwd=elsewhere), place.call(said, cwd=elsewhere)
+
+    assert "is not in a git repository" in first["reason"]
+    assert "Nothing is proven" in second["systemMessage"]
+    assert place.call(said, "--if-configured", cwd=elsewhere) == {}
+
+
+@pytest.mark.spec("12.6")
+def test_an_agent_that_was_sent_back_already_is_not_held_by_a_fault_of_ours(place: Hooked) -> None:
+    place.configure("[checks\n")
+
+    assert "decision" not in place.stop(stop_hook_active=True)
+    assert "yaoki.toml" in place.stop()["reason"]
+
+
+@pytest.mark.spec("12.6", "0.1")
+def test_without_checks_nothing_is_proven_and_the_person_is_asked(place: Hooked) -> None:
+    place.configure("")
+
+    first, second = place.stop(), place.stop()
+
+    assert "no check is configured" in first["reason"]
+    assert "no check is configured" in second["stopReason"]
+
+
+@pytest.mark.spec("12.6", "4.8")
+def test_a_check_that_cannot_run_is_sent_back_once_and_then_asked(place: Hooked) -> None:
+    place.configure('[checks.gone]\nrun = ["no-such-program-anywhere"]\n')
+
+    first, second = place.stop(), place.stop()
+
+    assert "gone could not run" in first["reason"]
+    assert second["continue"] is False
+
+
+@pytest.mark.spec("12.6", "6.3")
+def test_a_check_that_hangs_is_ended_and_refused_in_time(place: Hooked, tmp_path: Path) -> None:
+    place.configure(HANG)
+
+    answer, _ = reached(
+        lambda limit_s: place.stop(f"s{limit_s}", "--limit", f"{limit_s:g}"),
+        lambda seen: "was not ready" not in seen["reason"] and has_line(tmp_path / "pid"),
+        (8.0, 20.0, BOUND_S * 0.9),
+    )
+
+    assert answer["decision"] == "block"
+    assert "was still running" in answer["reason"]
+    assert "--timeout" in answer["reason"]
+    pid = int((tmp_path / "pid").read_text())
+    until(lambda: not alive(pid), "the check has ended")
+
+
+@pytest.mark.spec("12.6", "3.3")
+def test_a_check_that_changes_a_tracked_file_proves_nothing(place: Hooked) -> None:
+    place.work("good\n")
+    place.configure('[checks.writes]\nshell = "echo more >> README && test -s README"\n')
+
+    answer = place.stop()
+
+    assert "files changed while the checks ran" in answer["reason"]
+    assert "README" in answer["reason"]
+
+
+@pytest.mark.spec("12.6", "0.2")
+def test_the_checkout_is_only_looked_at(place: Hooked) -> None:
+    place.git("add", "a.txt")
+    place.work("half\n")
+    (place.repo / "new.txt").write_text("new\n")
+    index = (place.repo / ".git" / "index").read_bytes()
+    seen = place.git("status", "--porcelain=v2"), place.git("stash", "list")
+
+    place.stop()
+
+    assert (place.repo / ".git" / "index").read_bytes() == index
+    assert (place.git("status", "--porcelain=v2"), place.git("stash", "list")) == seen
+
+
+# ------------------------------------------------------------------ at once, and killed
+
+
+@pytest.mark.spec("12.6", "0.3")
+def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
+    said = {"hook_event_name": "Stop", "cwd": str(place.repo)}
+    names = ("one", "two")
+    running = [place.popen() for _ in names]
+    for process, name in zip(running, names, strict=True):
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({**said, "session_id": name}).encode())
+        process.stdin.close()
+        process.stdin = None
+
+    answers = [json.loads(process.communicate(timeout=BOUND_S)[0]) for process in running]
+
+    assert [answer["decision"] for answer in answers] == ["block", "block"]
+    assert [place.session(name)["count"] for name in names] == [1, 1]
+
+
+@pytest.mark.spec("12.6", "0.3")
+def test_a_hook_that_stands_in_two_files_counts_once(place: Hooked, tmp_path: Path) -> None:
+    """Both are called at the same moment; the first has the say, the other nothing to add."""
+    gate, at_work = tmp_path / "gate", tmp_path / "at-work"
+    loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
+    place.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')
+    said = json.dumps({"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)})
+    first = place.popen()
+    assert first.stdin is not None
+    first.stdin.write(said.encode())
+    first.stdin.close()
+    first.stdin = None
+    until(at_work.exists, "the first is at its check")
+
+    second = place.call(said.encode())
+    gate.touch()
+
+    assert second == {}
+    assert json.loads(first.communicate(timeout=BOUND_S)[0])["decision"] == "block"
+    assert place.session()["count"] == 1
+
+
+@pytest.mark.spec("12.6", "0.2")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_in_the_middle_nothing_counts_and_nothing_stays(
+    place: Hooked, tmp_path: Path, number: signal.Signals
+) -> None:
+    place.configure(f"[limits]\nlease_s = 6\nheartbeat_s = 1\n{HANG}")
+    process = place.popen()
+    assert process.stdin is not None
+    process.stdin.write(b'{"session_id": "s1", "hook_event_name": "Stop"}')
+    process.stdin.close()
+    process.stdin = None
+    file = tmp_path / "pid"
+    until(lambda: file.exists() and file.read_text().strip(), "the check runs")
+
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=BOUND_S)
+
+    assert out == b"", "whoever ended it wants no answer"
+    until(lambda: not alive(int(file.read_text())), "the check has ended")
+    assert place.session() == {}
+    place.configure(CHECK)
+    assert "try 1 of 4" in place.stop()["reason"]
+
+
+@pytest.mark.spec("12.6")
+def test_a_reason_that_never_reached_the_agent_comes_with_the_next_prompt_once(
+    place: Hooked,
+) -> None:
+    """The agent went away while the checks ran, and comes back later."""
+    gone, ours = os.pipe()
+    os.close(gone)
+    process = place.popen(stdout=ours)
+    os.close(ours)
+    process.communicate(b'{"session_id": "s1", "hook_event_name": "Stop"}', timeout=BOUND_S)
+
+    kept = place.session()
+    first, second = place.says("hello again"), place.says("and again")
+
+    assert (kept["count"], kept["to_inject"]) == (1, True)
+    assert "a.txt does not hold good" in context(first)
+    assert second == {}
+    assert place.session()["to_inject"] is False
+
+
+@pytest.mark.spec("12.6")
+def test_a_prompt_with_nothing_to_add_imports_next_to_nothing(place: Hooked) -> None:
+    """Agents call it at each prompt: it must start nearly as fast as the interpreter."""
+    script = (
+        "import sys; from yaoki.faces.cli.main import main; main(['hook', 'event', 'claude-code']);"
+        "print(*sys.modules)"
+    )
+    said = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "hi", "session_id": "s1"})
+    argv = (sys.executable, "-c", script)
+    done = subprocess.run(
+        argv, cwd=place.repo, env=place.env, input=said, capture_output=True, text=True, check=True
+    )
+
+    answer, modules = done.stdout.splitlines()
+    heavy = {"click", "pydantic", "yaml", "sqlite3", "subprocess", "dataclasses", "yaoki.app"}
+    assert json.loads(answer) == {}
+    assert heavy.isdisjoint(modules.split())
+
+
+# ------------------------------------------------------------------ answers by command
+
+
+@pytest.mark.spec("12.6", "1.5")
+def test_an_answer_names_its_session_when_several_ask(place: Hooked) -> None:
+    place.tries(1)
+    place.stop("one")
+    place.stop("two")
+
+    unsaid = place.yaoki("hook", "answer", "go-on")
+    said = place.yaoki("hook", "answer", "abort", "--session", "two")
+    rest = place.yaoki("hook", "answer", "go-on", "with", "care", "--json")
+    none = place.yaoki("hook", "answer", "abort")
+
+    assert (unsaid.code, "2 sessions ask" in unsaid.err) == (6, True)
+    assert said.code == 0, said.err
+    assert rest.document == {"schema": 1, "session": "one", "answer": "go-on"}
+    assert "with care" in context(place.says("hi", "one"))
+    assert (none.code, "no session asks" in none.err) == (6, True)
+
+
+@pytest.mark.spec("14.3", "12.6")
+def test_a_judge_of_a_session_is_walled_in_with_a_copy_of_its_own_folder(
+    place: Hooked, tmp_path: Path
+) -> None:
+    """As in a run: it may keep its conversation, and write nowhere else."""
+    needs_bubblewrap()
+    place.work("good\n")
+    home, programs, outside = tmp_path / "person", tmp_path / "bin", tmp_path / "outside"
+    (home / ".claude").mkdir(parents=True)
+    programs.mkdir()
+    answer = json.dumps({"pass": True, "reason": "it is", "missing": [], "next": "continue"})
+    event = json.dumps({"type": "result", "subtype": "success", "result": answer})
+    acts = f"touch {outside} 2>&-\ntouch $HOME/.claude/own || exit 3\n"
+    (programs / "claude").write_text(f"#!/bin/sh\n{acts}cat <<'END'\n{event}\nEND\n")
+    (programs / "claude").chmod(0o755)
+    place.env |= {"HOME": str(home), "PATH": f"{programs}:{place.env['PATH']}"}
+    judge = '[checks.review.judge]\nagent = "critic"\nask = "Is it good?"\n'
+    agent = '[agents.critic]\npreset = "claude"\n'
+    place.configure(f'{CHECK}{judge}{agent}[sandbox]\nmode = "on"\n')
+
+    assert place.stop() == {}
+
+    assert not (home / ".claude" / "own").exists()
+    assert not outside.exists()

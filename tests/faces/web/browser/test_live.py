@@ -1,0 +1,171 @@
+"""The page beside a run that is carried right now, by real workers and a scripted agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.acceptance.place import BOUND_S, PATIENT, Place, a_plan, holds, until, waits_for, writes
+from tests.faces.web.browser.chromium import Visit
+from tests.faces.web.served import Served, a_port_to_come_back_to, serving
+
+pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
+LIE = "All tests pass."
+TALL = ViewportSize(width=1360, height=5000)
+
+
+@pytest.fixture
+def served(place: Place) -> Iterator[Served]:
+    with serving(place) as server:
+        yield server
+
+
+@pytest.fixture
+def place(place: Place) -> Place:
+    """Agents wait here for a person at a slow browser."""
+    place.settings(PATIENT)
+    return place
+
+
+def a_story(gate: Path) -> dict[str, Any]:
+    """`lie` lies and is cured once the gate is open; `logo` asks; `poster` waits for it."""
+    script = {
+        "lie": [["claim_done"], [waits_for(gate), {"write": {"lie.txt": "good\n"}}]],
+        "logo": [[{"ask": "An owl or a daruma?"}], writes("logo.txt")],
+        "poster": [writes("poster.txt")],
+    }
+    names = ("lie", "logo", "poster")
+    tasks: list[dict[str, Any]] = [{"id": name, "checks": [name]} for name in names]
+    tasks[2]["needs"] = ["logo"]
+    return a_plan(script, tasks, {name: holds(f"{name}.txt") for name in names})
+
+
+def a_slow_one(gate: Path) -> dict[str, Any]:
+    script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}
+    return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})
+
+
+def attempt(page: Page, n: int) -> Any:
+    return page.locator(f"[data-attempt='{n}']")
+
+
+def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
+    place: Place, served: Served, visit: Visit
+) -> None:
+    """Opened before there is any run; never loaded again."""
+    page, gate = visit.page, place.folder / "gate"
+    visit.enter(served)
+    expect(page.get_by_role("heading", name="No run here yet")).to_be_visible()
+    visit.is_live()
+    page.evaluate("window.stays = true")
+
+    worker = place.start("run", place.plan(a_story(gate)))
+    expect(page.get_by_text("An owl or a daruma?").first).to_be_visible()
+    page.get_by_role("link", name="Rehearse").click()
+    page.get_by_role("link", name="lie", exact=True).first.click()
+    expect(attempt(page, 1).get_by_text(LIE).first).to_be_visible()
+    expect(attempt(page, 1).get_by_text("sent back")).to_be_visible()
+    expect(attempt(page, 1).get_by_text("It changed nothing.")).to_be_visible()
+    expect(attempt(page, 2).get_by_text("What failed in the last try")).to_be_visible()
+    visit.shot("the lie")
+
+    gate.touch()
+    expect(attempt(page, 2).get_by_text("landed", exact=True)).to_be_visible()
+    expect(attempt(page, 2).get_by_text("+good")).to_be_visible()
+    expect(page.get_by_text("DONE: landed as")).to_be_visible()
+    visit.shot("its cure")
+    worker.communicate(timeout=BOUND_S)
+    assert worker.returncode == 4
+    assert page.evaluate("window.stays")
+    visit.at_peace()
+
+
+@pytest.mark.spec("10.4")
+def test_a_question_is_answered_where_it_stands(place: Place, served: Served, visit: Visit) -> None:
+    page = visit.page
+    gate = place.folder / "gate"
+    gate.touch()
+    assert place.yaoki("run", place.plan(a_story(gate))).code == 4
+    logo = place.task("logo")
+    visit.enter(served)
+    asked = page.get_by_role("article").filter(has_text="An owl or a daruma?")
+    expect(asked.get_by_text("1 task waits for this.")).to_be_visible()
+    expect(
+        page.get_by_role("navigation", name="views").get_by_text("1", exact=True)
+    ).to_be_visible()
+
+    asked.get_by_role("radio", name="try again").check()
+    asked.get_by_label("What shall the agent know?").fill("A daruma, <b>please</b>.")
+    visit.shot("answering")
+    asked.get_by_role("button", name="Send: try again").click()
+    expect(page.get_by_text("Nothing needs you.")).to_be_visible()
+    assert place.task("logo")["state"] == "WAITING"
+
+    assert place.yaoki("resume").code == 0
+    assert "A daruma, <b>please</b>." in place.prompt(logo, 2)
+    visit.go(f"#/task/{logo['id']}")
+    expect(attempt(page, 2).get_by_text("A daruma, <b>please</b>.")).to_be_visible()
+    expect(attempt(page, 2).get_by_text("landed", exact=True)).to_be_visible()
+    expect(page).to_have_title("Task · repo · yaoki")
+    visit.at_peace()
+
+
+@pytest.mark.spec("9.5")
+def test_a_run_is_cancelled_only_after_a_second_word(
+    place: Place, served: Served, visit: Visit
+) -> None:
+    page, gate = visit.page, place.folder / "gate"
+    worker = place.start("run", place.plan(a_slow_one(gate)))
+    visit.enter(served, "#/run/-")
+    expect(page.get_by_text("attempt 1 · actor")).to_be_visible()
+    run = place.status()["run"]
+
+    page.get_by_role("button", name="Cancel run").click()
+    dialog = page.get_by_role("dialog", name=f"Cancel run {run}?")
+    visit.shot("sure")
+    dialog.get_by_role("button", name="No, keep it").click()
+    expect(dialog).to_have_count(0)
+    assert not place.status()["cancel_wanted"]
+
+    page.get_by_role("button", name="Cancel run").click()
+    dialog.get_by_role("button", name="Cancel the run").click()
+    expect(page.locator(".run-head .state[data-state=CANCELLED]").first).to_be_visible()
+    worker.communicate(timeout=BOUND_S)
+    assert worker.returncode == 3
+    assert place.status()["status"] == "CANCELLED"
+    expect(page.get_by_text("This run was cancelled.")).to_be_visible()
+    visit.shot("cancelled")
+    visit.at_peace()
+
+
+def test_a_restart_of_the_server_misses_no_event(place: Place, visit: Visit) -> None:
+    """While it is gone the page says so and since when; then it has every entry once."""
+    page, gate = visit.page, place.folder / "gate"
+    page.set_viewport_size(TALL)
+    port = a_port_to_come_back_to()
+    with serving(place, port=port) as first:
+        visit.enter(first, "#/journal")
+        visit.is_live()
+        worker = place.start("run", place.plan(a_slow_one(gate)))
+        expect(page.get_by_text("ATTEMPT_STARTED")).to_be_visible()
+        first.stop()
+    expect(page.get_by_text("disconnected, last seen")).to_be_visible()
+    visit.shot("disconnected")
+    gate.touch()
+    worker.communicate(timeout=BOUND_S)
+    assert worker.returncode == 0
+
+    with serving(place, port=port):
+        visit.is_live()
+        expect(page.get_by_text("TASK_LANDED")).to_be_visible()
+        events = [entry["seq"] for entry in place.events()]
+        until(lambda: seqs(page) == events[::-1], "every entry once, newest first")
+    visit.at_peace("net::ERR_(CONNECTION|INCOMPLETE_CHUNKED|EMPTY_RESPONSE|SOCKET)")
+
+
+def seqs(page: Page) -> list[int]:
+    return [int(words) for words in page.locator(".journal-row .num [data-row]").all_inner_texts()]

@@ -1,0 +1,99 @@
+"""One run with a lie and its cure, a question and who waits for it; and a server of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, a_plan, holds, writes
+from tests.faces.web.served import Served, serving
+
+SECRET = "hunter2-hunter2-hunter2"
+
+
+def the_plan() -> dict[str, Any]:
+    """`lie` is cured by its second try, `cured` needs it; `asks` asks, and `waits` waits for it."""
+    said = {"write": {"said.txt": "good\n"}}
+    return a_plan(
+        {
+            "lie": [writes("lie.txt", "bad\n"), writes("lie.txt")],
+            "cured": [[{"write": {"cured.txt": "good\n"}}]],
+            "asks": [[{"ask": "Shall it be an owl?"}], [said]],
+            "waits": [writes("waits.txt")],
+        },
+        [
+            {"id": "lie", "checks": ["lie"]},
+            {"id": "cured", "checks": ["cured"], "needs": ["lie"]},
+            {"id": "asks", "checks": ["asks"]},
+            {"id": "waits", "checks": ["waits"], "needs": ["asks", "cured"]},
+        ],
+        {
+            "lie": {**holds("lie.txt"), "pattern": "test-failed"},
+            "cured": holds("cured.txt"),
+            "asks": holds("said.txt"),
+            "waits": holds("waits.txt"),
+        },
+    )
+
+
+def a_whole_plan() -> dict[str, Any]:
+    """A group of two and one beside it; `done_when` proves all of it."""
+    subtasks = [{"id": name, "goal": f"Do {name}.", "checks": [name]} for name in ("head", "foot")]
+    pair = {"id": "pair", "kind": "group", "tasks": subtasks, "checks": ["head"]}
+    names = ("head", "foot", "alone")
+    return a_plan(
+        {name: [writes(f"{name}.txt")] for name in names},
+        [pair, {"id": "alone", "checks": ["alone"]}],
+        {name: holds(f"{name}.txt") for name in names},
+        done_when=["alone", "foot"],
+    )
+
+
+def a_place(folder: Path, pycache: Path) -> Place:
+    place = Place(folder, pycache)
+    place.env["MY_API_KEY"] = SECRET
+    return place
+
+
+@pytest.fixture(scope="session")
+def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Beside the base of this worker, so that workers side by side share it."""
+    return tmp_path_factory.getbasetemp().parent / "pycache"
+
+
+@pytest.fixture
+def place(tmp_path: Path, pycache: Path) -> Place:
+    return a_place(tmp_path, pycache)
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+    """Carried until it needs a person; tests only look at it."""
+    place = a_place(tmp_path_factory.mktemp("played"), pycache)
+    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    assert done.code == 4, done.out + done.err
+    return place
+
+
+@pytest.fixture(scope="session")
+def served(played: Place) -> Iterator[Served]:
+    with serving(played) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def run_id(played: Place) -> str:
+    return str(played.status()["run"])
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
+    """A run that is done, with a group and the proof of the whole."""
+    place = a_place(tmp_path_factory.mktemp("whole"), pycache)
+    done = place.yaoki("run", place.plan(a_whole_plan()), "--json")
+    assert done.code == 0, done.out + done.err
+    with serving(place) as server:
+        yield server

@@ -1,0 +1,288 @@
+"""Who may ask: host, origin, token and kind of body, each refused by its own name."""
+
+from __future__ import annotations
+
+import re
+from http.client import HTTPConnection
+
+import pytest
+
+from tests.acceptance.place import WHO, Place, a_plan, holds
+from tests.faces.web.conftest import SECRET
+from tests.faces.web.served import Client, Served, serving
+
+pytestmark = pytest.mark.spec("14.1")
+
+
+def cookie_of(server: Served, token: str) -> str:
+    entered = Client(server.port).ask("GET", f"/enter?token={token}")
+    assert entered.status == 303, entered.body
+    return entered.headers["set-cookie"]
+
+
+def test_the_link_becomes_a_cookie_that_scripts_and_strangers_never_get(served: Served) -> None:
+    entered = Client(served.port).ask("GET", f"/enter?token={served.token}")
+    cookie = entered.headers["set-cookie"].lower()
+    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+
+    assert (entered.status, entered.headers["location"]) == (303, "/")
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert served.token.lower() not in cookie, "what is in the address is not what is kept"
+    assert browser.document("/session")["may"] == "act"
+
+
+@pytest.mark.parametrize("token", ["", "x", "act.9999999999.x.y", "act..", "é", "a" * 5000])
+def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
+    wrong = Client(served.port, headers={"Cookie": f"yaoki-{served.port}={token}"} if token else {})
+    if token.isascii():
+        entered = Client(served.port).ask("GET", f"/enter?token={token}")
+        assert (entered.status, entered.code) == (401, "WRONG_TOKEN")
+        assert "set-cookie" not in entered.headers
+    if token:
+        bearer = Client(served.port).get("/runs", Authorization=f"Bearer {token}")
+        assert (bearer.status, bearer.code) == (401, "WRONG_TOKEN")
+
+    answer = wrong.get("/runs")
+
+    assert answer.status == 401
+    assert answer.code in {"NO_TOKEN", "WRONG_TOKEN"}
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_who_opens_an_old_link_in_a_browser_gets_the_page_and_no_pass(served: Served) -> None:
+    stranger, accept = Client(served.port), "text/html,application/xhtml+xml,*/*;q=0.8"
+    path = "/enter?token=act.9999999999.made-up.made-up"
+
+    seen, program = stranger.ask("GET", path, Accept=accept), stranger.ask("GET", path)
+
+    assert (seen.status, seen.body) == (401, stranger.ask("GET", "/").body)
+    assert "set-cookie" not in seen.headers
+    assert (program.status, program.code) == (401, "WRONG_TOKEN")
+
+
+def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
+    """Also the word that says what its holder may do."""
+    raised = served.look_token.replace("look.", "act.", 1)
+    turned = served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
+
+    answers = [Client(served.port, token).get("/runs") for token in (raised, turned)]
+
+    assert [answer.status for answer in answers] == [401, 401]
+
+
+def test_a_cookie_is_no_link_and_a_link_is_no_cookie(served: Served) -> None:
+    kept = cookie_of(served, served.token).partition("=")[2].partition(";")[0]
+
+    as_link = Client(served.port).ask("GET", f"/enter?token={kept}")
+    as_cookie = Client(served.port, headers={"Cookie": f"yaoki-{served.port}={served.token}"})
+
+    assert as_link.status == 401
+    assert as_cookie.get("/runs").status == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1:{port}", ""]
+)
+def test_a_name_that_was_made_to_point_here_is_refused(served: Served, host: str) -> None:
+    named = host.format(port=served.port)
+
+    answers = [
+        served.client.get("/runs", Host=named),
+        served.client.ask("GET", "/", Host=named),
+        Client(served.port).ask("GET", f"/enter?token={served.token}", Host=named),
+    ]
+
+    assert [answer.status for answer in answers] == [421, 421, 421]
+    assert {answer.code for answer in answers} == {"WRONG_HOST"}
+
+
+def test_loopback_names_are_answered_also_through_a_tunnel(served: Served) -> None:
+    hosts = [f"localhost:{served.port}", "127.0.0.1:9999", "[::1]:1234", "LOCALHOST"]
+
+    assert {served.client.get("/session", Host=host).status for host in hosts} == {200}
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:1", "https://x"]
+)
+def test_a_foreign_page_can_neither_act_nor_listen(
+    served: Served, origin: str, run_id: str
+) -> None:
+    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+
+    acted = browser.post(f"/runs/{run_id}/cancel", {}, Origin=origin)
+    heard = browser.get("/events", Origin=origin)
+    read = browser.get("/runs", Origin=origin)
+
+    assert [answer.status for answer in (acted, heard, read)] == [403, 403, 403]
+    assert acted.code == "WRONG_ORIGIN"
+    assert browser.document(f"/runs/{run_id}")["cancel_wanted"] is False
+
+
+def test_a_cookie_without_an_origin_cannot_act(served: Served, run_id: str) -> None:
+    """A browser always says where a POST comes from; what does not is no page of ours."""
+    browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
+
+    bare = browser.post(f"/runs/{run_id}/go", {})
+    embedded = [
+        browser.get("/runs", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors")
+        for site in ("cross-site", "same-site")
+    ]
+    own = browser.post(f"/runs/{run_id}/go", {}, Origin=f"http://127.0.0.1:{served.port}")
+
+    assert (bare.status, bare.code) == (403, "WRONG_ORIGIN")
+    assert [answer.status for answer in embedded] == [403, 403]
+    assert own.status == 409, "it gets through, and the run is not paused"
+
+
+def test_the_read_only_link_can_look_and_nothing_else(served: Served, run_id: str) -> None:
+    posts = [f"/runs/{run_id}/cancel", f"/tasks/{run_id}-3/answer", f"/tasks/{run_id}-3/retry"]
+    cookie = Client(served.port, headers={"Cookie": cookie_of(served, served.look_token)})
+
+    looked = [served.looker.get("/runs"), cookie.get("/needs-you")]
+    acted = [served.looker.post(path, {"choice": "retry"}) for path in posts]
+    acted.append(cookie.post(posts[0], {}, Origin=f"http://127.0.0.1:{served.port}"))
+
+    assert [answer.status for answer in looked] == [200, 200]
+    assert served.looker.document("/session")["may"] == "look"
+    assert {(answer.status, answer.code) for answer in acted} == {(403, "READ_ONLY")}
+    assert served.client.document(f"/runs/{run_id}")["cancel_wanted"] is False
+
+
+def test_only_bounded_json_is_taken(served: Served, run_id: str) -> None:
+    path = f"/runs/{run_id}/go"
+    form = served.client.post(path, b"words=x", Content_Type="application/x-www-form-urlencoded")
+    text = served.client.post(path, b"{}", Content_Type="text/plain")
+    huge = served.client.post(path, b'{"words": "' + b"x" * 70_000 + b'"}')
+    broken = [served.client.post(path, raw) for raw in (b"{", b"[]", b"[" * 60_000, b"\xff")]
+    strange = served.client.post(path, {"wrods": "x"})
+    typed = served.client.post(path, {"words": 3})
+
+    assert [(answer.status, answer.code) for answer in (form, text)] == [(415, "NOT_JSON")] * 2
+    assert (huge.status, huge.code) == (413, "TOO_LONG")
+    assert {(answer.status, answer.code) for answer in broken} == {(400, "BAD_REQUEST")}
+    assert strange.status == typed.status == 400
+    assert "wrods" in strange.document["error"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/index.html", "/api/v1/runs", "/api/v1/none", "/enter"]
+)
+def test_every_answer_has_the_strict_headers(served: Served, path: str) -> None:
+    answer = served.client.ask("GET", path)
+
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert answer.headers["cache-control"] == (
+        "no-cache" if answer.status == 200 and "api" not in path else "no-store"
+    )
+    assert "server" not in answer.headers
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, run_id: str) -> None:
+    stranger = Client(served.port)
+    page, view = stranger.ask("GET", "/"), stranger.ask("GET", f"/runs/{run_id}")
+
+    again = stranger.ask("GET", "/", If_None_Match=page.headers["etag"])
+    outside = [
+        stranger.ask("GET", path)
+        for path in ("/static/../desk.py", "/static/%2e%2e/desk.py", "/static//etc/passwd")
+    ]
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.body == view.body, "an address of a view is the page"
+    assert again.status == 304
+    assert {answer.status for answer in outside} <= {404, 200}
+    assert all(b"import" not in answer.body[:200] for answer in outside)
+    assert run_id.encode() not in page.body
+
+
+@pytest.mark.spec("12.5")
+def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same(
+    served: Served,
+) -> None:
+    """Their address names what they hold, so a second visit asks for none of them."""
+    stranger = Client(served.port)
+    page = stranger.ask("GET", "/").body.decode()
+    named = re.findall(r'"(/static/[^"]+)"', page)
+
+    answers = [stranger.ask("GET", path) for path in named]
+    plain = stranger.ask("GET", "/static/main.js")
+    tags = f'"other", {plain.headers["etag"]}'
+    known = stranger.ask("GET", "/static/main.js", If_None_Match=tags)
+    old = stranger.ask("GET", "/static/0123456789abcdef/main.js")
+
+    assert len(named) > 40
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.headers["cache-control"] for answer in answers} == {
+        "public, max-age=31536000, immutable"
+    }
+    assert (plain.headers["cache-control"], known.status, known.body) == ("no-cache", 304, b"")
+    assert plain.headers["content-type"].startswith("text/javascript")
+    assert (old.status, old.headers["cache-control"]) == (404, "no-store")
+
+
+def test_it_listens_on_this_machine_alone_unless_told(place: Place) -> None:
+    with serving(place) as server:
+        assert "127.0.0.1" in server.said[0]
+        assert not [line for line in server.said if "warning" in line]
+    with serving(place, "--host", "0.0.0.0") as server:
+        address = server.client.get("/session", Host="192.0.2.7")
+        name = server.client.get("/session", Host="evil.example")
+
+        assert any("reached over the network" in line for line in server.said)
+        assert address.status == 200, "a bare address cannot be made to point elsewhere"
+        assert name.status == 421
+
+
+def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Served) -> None:
+    done = place.yaoki("ui", "--port", str(served.port))
+
+    assert done.code == 6
+    assert f"cannot listen on 127.0.0.1 port {served.port}" in done.err
+
+
+def test_secrets_are_masked_in_every_answer(place: Place) -> None:
+    # What the base holds may land; else the task would be sent back.
+    (place.repo / "README").write_text(f"{SECRET}\n")
+    place.git(*WHO, "commit", "-qam", "known")
+    acts = [
+        {"run": ["sh", "-c", f"echo {SECRET}; echo {SECRET} >&2"]},
+        {"write": {"a.txt": f"{SECRET}\n"}},
+    ]
+    plan = a_plan(
+        {"a": [acts]},
+        [{"id": "a", "goal": f"Write {SECRET}.", "checks": ["a"]}],
+        {"a": holds("a.txt", SECRET)},
+    )
+    done = place.yaoki("run", place.plan(plan), "--json")
+    assert done.code == 0, done.out + done.err
+    run = done.document["run"]
+    paths = [
+        *("/runs", f"/runs/{run}/tasks", f"/runs/{run}/timeline", "/journal", "/journal/2"),
+        *(f"/tasks/{run}-1", f"/tasks/{run}-1/attempts/1", f"/tasks/{run}-1/diff"),
+        *(f"/tasks/{run}-1/attempts/1/log?file={name}" for name in ("out", "err", "prompt")),
+        *(f"/tasks/{run}-1/attempts/1/diff", f"/runs/{run}/report", "/config"),
+    ]
+    with serving(place) as server:
+        bodies = {path: server.client.get(path) for path in paths}
+
+    assert {answer.status for answer in bodies.values()} == {200}
+    assert [path for path, answer in bodies.items() if SECRET.encode() in answer.body] == []
+    assert b"[masked]" in bodies[f"/tasks/{run}-1/diff"].body
+
+
+def test_garbage_on_the_wire_ends_only_its_own_connection(served: Served) -> None:
+    link = HTTPConnection("127.0.0.1", served.port, timeout=10)
+    link.connect()
+    link.sock.sendall(b"\x16\x03\x01 not http at all\r\n\r\n" * 10)
+    link.sock.recv(4096)
+    link.close()
+
+    assert served.client.get("/session").status == 200

@@ -1,0 +1,131 @@
+"""What a person asks through the page is done by the code of the commands, and only once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
+from tests.faces.web.conftest import the_plan
+from tests.faces.web.served import serving
+from tests.faces.web.test_documents import wrong
+
+pytestmark = pytest.mark.spec("12.5")
+
+
+def carried(place: Place, plan: dict[str, Any], code: int) -> str:
+    done = place.yaoki("run", place.plan(plan), "--json")
+    assert done.code == code, done.out + done.err
+    return str(done.document["run"])
+
+
+@pytest.mark.spec("10.4")
+def test_an_answer_in_place_lets_the_run_go_on(place: Place) -> None:
+    run = carried(place, the_plan(), 4)
+    asks = f"{run}-3"
+    with serving(place) as server:
+        ask = server.client
+        openapi = ask.document("/openapi.json")
+        asking = ask.document("/needs-you")
+        before = ask.document(f"/tasks/{asks}")
+        strange = [
+            ask.post(f"/tasks/{asks}/answer", body)
+            for body in ({}, {"choice": "maybe"}, {"choice": "retry", "more": 1})
+        ]
+        refused = ask.post(f"/tasks/{asks}/answer", {"choice": "waive", "check": "none"})
+        answer = ask.post(f"/tasks/{asks}/answer", {"choice": "retry", "words": "an owl, please"})
+        again = ask.post(f"/tasks/{asks}/retry", {"words": "or not"})
+        resumed = place.yaoki("resume", "--json")
+        after = ask.document("/needs-you")
+
+    (question,) = asking["asking"]
+    assert question["task"]["question"] == "Shall it be an owl?"
+    assert (question["blocks"], asking["total"]) == (1, 1)
+    assert before["actions"] == ["answer", "retry", "cancel"]
+    assert [answer.status for answer in strange] == [400, 400, 400]
+    assert refused.status == 409, "nothing was waived, and the question stands"
+    assert answer.status == 200, answer.body
+    assert wrong(answer.document, "Answered", openapi) == []
+    assert (again.status, again.code) == (409, "REFUSED")
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert "an owl, please" in place.prompt({"id": asks}, 2)
+    assert (after["asking"], after["total"]) == ([], 0)
+
+
+@pytest.mark.spec("9.1")
+def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
+    gate = place.folder / "gate"
+    plan = a_plan(
+        {"slow": [[waits_for(gate), *writes("slow.txt")]]},
+        [{"id": "slow", "checks": ["slow"]}],
+        {"slow": holds("slow.txt")},
+    )
+    with serving(place) as server:
+        worker = place.start("run", place.plan(plan), "--quiet")
+        until(lambda: "PROMPT_SENT" in place.story(), "the agent works")
+        run = server.client.document("/runs")["runs"][0]["run"]
+        cancelled = server.client.post(f"/runs/{run}/cancel", {})
+        out, _ = worker.communicate(timeout=BOUND_S)
+        again = server.client.post(f"/runs/{run}/cancel", {})
+        head = server.client.document(f"/runs/{run}")
+
+    assert cancelled.status == 200, cancelled.body
+    assert worker.returncode == 3, out
+    assert again.status == 200, "twice is once"
+    assert (head["status"], head["actions"]) == ("CANCELLED", [])
+    assert place.story().count("TASK_CANCELLED") == 1
+
+
+def test_a_task_is_cancelled_and_what_landed_is_taken_back(place: Place) -> None:
+    run = carried(place, the_plan(), 4)
+    with serving(place) as server:
+        ask = server.client
+        openapi = ask.document("/openapi.json")
+        cancelled = ask.post(f"/tasks/{run}-3/cancel", {})
+        final = ask.post(f"/tasks/{run}-1/cancel", {})
+        standing = ask.post(f"/tasks/{run}-1/undo", {})
+        undone = ask.post(f"/tasks/{run}-2/undo", {"cascade": False})
+        story = ask.document(f"/tasks/{run}-2")
+
+    assert cancelled.document["cancelled"] == [f"{run}-3"], cancelled.body
+    assert wrong(cancelled.document, "Cancelled", openapi) == []
+    assert final.status == 409, "what landed is not cancelled"
+    assert standing.status == 409
+    assert "--cascade" in standing.document["error"]["hint"]
+    assert undone.status == 200, undone.body
+    assert wrong(undone.document, "Undone", openapi) == []
+    assert story["task"]["state"] == "ESCALATED"
+
+
+@pytest.mark.spec("10.6")
+def test_a_paused_run_is_told_to_go_on(place: Place) -> None:
+    names = ("one", "two")
+    plan = a_plan(
+        {name: [writes(f"{name}.txt")] for name in names},
+        [
+            {"id": "one", "checks": ["one"]},
+            {"id": "two", "checks": ["two"], "needs": ["one"]},
+        ],
+        {name: holds(f"{name}.txt") for name in names},
+        budget={"attempts": 1},
+    )
+    run = carried(place, plan, 5)
+    with serving(place) as server:
+        ask = server.client
+        openapi = ask.document("/openapi.json")
+        needs = ask.document("/needs-you")
+        limits = ask.document("/limits")
+        before = ask.document(f"/runs/{run}")
+        went = ask.post(f"/runs/{run}/go", {"words": "as much again"})
+        again = ask.post(f"/runs/{run}/go", {})
+
+    (paused,) = needs["paused"]
+    (budget,) = limits["budgets"]
+    assert (paused["run"], paused["choices"]) == (run, ["go", "abort"])
+    assert (budget["name"], budget["used"], budget["limit"]) == ("attempts", 1.0, 1.0)
+    assert before["actions"] == ["go", "cancel"]
+    assert went.status == 200, went.body
+    assert wrong(went.document, "Went", openapi) == []
+    assert again.status == 409
+    assert place.yaoki("resume").code == 0

@@ -1,0 +1,130 @@
+"""Every route is published, and answers what it publishes; the documents are the command line's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.acceptance.place import Place
+from tests.faces.web.served import Served, serving
+from yaoki.faces.web.routes import BASE, ROUTES
+
+# What a list of runs tells besides.
+MORE = {"blocked", "carried", "proofs"}
+GETS = [route for route in ROUTES if route.method == "GET" and route.answer]
+
+
+def closed(schema: Any) -> Any:
+    """The published shape lets new fields in; here every field must be published."""
+    if isinstance(schema, list):
+        return [closed(held) for held in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: closed(held) for key, held in schema.items()}
+    if "properties" in made and "additionalProperties" not in made:
+        made["additionalProperties"] = False
+    return made
+
+
+def wrong(document: Any, name: str, openapi: dict[str, Any]) -> list[str]:
+    """Where a document is not of the published shape."""
+    schema = closed({"$ref": f"#/components/schemas/{name}", "components": openapi["components"]})
+    found = Draft202012Validator(schema).iter_errors(document)
+    return [f"{'/'.join(map(str, error.path))}: {error.message[:200]}" for error in found]
+
+
+@pytest.fixture(scope="module")
+def openapi(served: Served) -> dict[str, Any]:
+    return served.client.document("/openapi.json")
+
+
+@pytest.fixture(scope="module")
+def parts(played: Place) -> dict[str, str]:
+    lie = played.task("lie")["id"]
+    return {"run": played.status()["run"], "task": lie, "attempt": "1", "seq": "3"}
+
+
+@pytest.mark.spec("12.5")
+def test_every_route_is_in_the_published_document(openapi: dict[str, Any]) -> None:
+    published = {(m, path) for path, held in openapi["paths"].items() for m in held}
+
+    assert openapi["openapi"].startswith("3.1")
+    assert published == {(route.method.lower(), BASE + route.path) for route in ROUTES}
+    for schema in openapi["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.spec("12.5")
+@pytest.mark.parametrize("route", GETS, ids=lambda route: route.name)
+def test_an_answer_has_the_published_shape(
+    served: Served, openapi: dict[str, Any], parts: dict[str, str], route: Any
+) -> None:
+    path = route.path.format(**parts)
+
+    answer = served.client.get(path)
+
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-type"] == "application/json"
+    assert wrong(answer.document, route.answer, openapi) == []
+
+
+@pytest.mark.spec("12.5")
+def test_an_error_has_the_published_shape(served: Served, openapi: dict[str, Any]) -> None:
+    answers = [served.client.get(path) for path in ("/nothing", "/runs/zzz", "/tasks/zzzzzzzz-1")]
+    answers.append(served.client.get("/journal?limit=0"))
+
+    assert [answer.status for answer in answers] == [404, 404, 404, 400]
+    assert all(wrong(answer.document, "Error", openapi) == [] for answer in answers)
+
+
+@pytest.mark.spec("12.5", "12.1")
+def test_documents_are_those_of_the_command_line(played: Place, served: Served) -> None:
+    run = played.status()["run"]
+    task = played.task("asks")["id"]
+    ask = served.client.document
+
+    status = played.status()
+    head, tasks = ask(f"/runs/{run}"), ask(f"/runs/{run}/tasks")["tasks"]
+    why = played.look("why", task, "--json").document
+    trace = played.events(run)
+    journal = list(served.client.pages("/journal?limit=7", "entries"))
+    stats = played.look("stats", "prompts", "--json").document
+    config = played.look("config", "show", "--json").document
+    diff = played.look("diff", "lie", "--json").document
+    told = ask(f"/tasks/{played.task('lie')['id']}/diff")
+
+    assert {key: head[key] for key in status if key != "tasks"} == {
+        key: held for key, held in status.items() if key != "tasks"
+    }
+    assert [
+        {k: v for k, v in task.items() if k not in {"waits_for", "waits"}} for task in tasks
+    ] == status["tasks"]
+    held = ask(f"/tasks/{task}")
+    assert {key: held[key] for key in why if key != "task"} == {
+        key: value for key, value in why.items() if key != "task"
+    }
+    runs = [{k: v for k, v in one.items() if k not in MORE} for one in ask("/runs")["runs"]]
+    assert runs == played.look("status", "--all", "--json").document["runs"]
+    assert [entry["seq"] for entry in reversed(journal)] == [entry["seq"] for entry in trace]
+    assert ask("/prompts")["prompts"] == stats["prompts"]
+    assert ask("/config")["settings"] == config["settings"]
+    assert {key: told[key] for key in diff} == diff
+
+
+@pytest.mark.spec("12.5")
+def test_before_the_first_run_everything_is_empty(place: Place, openapi: dict[str, Any]) -> None:
+    lists = ("/session", "/runs", "/journal", "/needs-you", "/workers", "/limits", "/prompts")
+    with serving(place) as server:
+        answers = {path: server.client.get(path) for path in (*lists, "/reliability", "/config")}
+        missing = server.client.get("/runs/any")
+        told = answers["/session"].document
+
+    by_path = {route.path: route.answer for route in GETS}
+    for path, answer in answers.items():
+        assert answer.status == 200, answer.body
+        assert wrong(answer.document, by_path[path], openapi) == []
+    assert (told["has_store"], told["cursor"]) == (False, 0)
+    assert missing.status == 404
+    assert not (place.repo / ".yaoki").exists(), "looking makes nothing"

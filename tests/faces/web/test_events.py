@@ -1,0 +1,226 @@
+"""Live from the journal: each entry once and in order, also for who was away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+from tests.faces.web.conftest import the_plan
+from tests.faces.web.served import Client, Heard, Served, a_port_to_come_back_to, serving
+from yaoki.app import App
+from yaoki.faces.web.events import LISTENERS_MAX, PAGE, Hub
+from yaoki.faces.web.request_context import Desk
+
+pytestmark = pytest.mark.spec("12.5")
+
+
+def numbers(heard: list[Heard]) -> list[int]:
+    return [one.data["seq"] for one in heard if one.event == "journal"]
+
+
+def journal(place: Place, after: int = 0) -> list[int]:
+    return [entry["seq"] for entry in place.events() if entry["seq"] > after]
+
+
+def note_often(place: Place, run_id: str, times: int) -> None:
+    """Many lines in few commits."""
+    app = App(place.repo)
+    try:
+        with ThreadPoolExecutor(64) as threads:
+            told = [{"message": f"number {n}"} for n in range(times)]
+            list(threads.map(lambda data: app.store.note(run_id, "WARNING", data), told))  # type: ignore[arg-type]
+    finally:
+        app.close()
+
+
+def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
+    with serving(place) as server, server.client.listening() as stream:
+        first = next(iter(stream))
+        done = place.yaoki("run", place.plan(the_plan()), "--json")
+        heard = stream.up_to(journal(place)[-1])
+
+    assert done.code == 4, done.out + done.err
+    assert (first.event, first.data["cursor"]) == ("hello", 0)
+    assert numbers(heard) == journal(place), "each once, in order"
+    assert all(one.id == str(one.data["seq"]) for one in heard if one.event == "journal")
+    cure = [one.data["words"] for one in heard if one.data.get("event") == "RETRY_DECISION"]
+    assert "lie.txt does not hold good" in cure[0]
+    assert {one.data["name"] for one in heard if one.data.get("event") == "TASK_LANDED"} == {
+        "lie",
+        "cured",
+    }
+
+
+def test_who_comes_back_after_a_restart_has_missed_nothing(place: Place) -> None:
+    """The cookie of before still holds, as does the cursor; the server said that it would go."""
+    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
+    with serving(place, port=port) as server:
+        cookie = (
+            Client(server.port).ask("GET", f"/enter?token={server.token}").headers["set-cookie"]
+        )
+        browser = Client(server.port, headers={"Cookie": cookie})
+        with browser.listening("/events?after=0") as stream:
+            before = stream.until("ESCALATE_DECISION")
+            code = server.stop()
+            rest = list(stream)
+
+    assert code == 0
+    assert rest[-1].event == "gone"
+    last = (before + rest)[-1 if rest[-1].id else -2].id
+    answered = place.yaoki("answer", asks, "retry", "an owl")
+    resumed = place.yaoki("resume", "--json")
+    with (
+        serving(place, port=port),
+        browser.listening("/events?after=0", Last_Event_ID=last) as stream,
+    ):
+        after = stream.up_to(journal(place)[-1])
+
+    assert (answered.code, resumed.code) == (0, 0), resumed.out + resumed.err
+    assert numbers(before + rest + after) == journal(place)
+
+
+def test_a_listener_may_begin_anywhere_and_ask_for_one_run(
+    served: Served, played: Place, run_id: str
+) -> None:
+    all_ = journal(played)
+    middle = all_[len(all_) // 2]
+
+    def heard(path: str, count: int, **headers: str) -> list[int]:
+        with served.client.listening(path, **headers) as stream:
+            found: list[Heard] = []
+            for one in stream:
+                found.append(one)
+                if len(numbers(found)) == count:
+                    break
+            return numbers(found)
+
+    rest = [seq for seq in all_ if seq > middle]
+    assert heard(f"/events?after={middle}", len(rest)) == rest
+    assert heard(f"/events?after={middle}&run={run_id}", len(rest)) == rest
+    assert heard("/events?after=0", len(rest), Last_Event_ID=str(middle)) == rest
+
+
+@pytest.mark.parametrize(
+    "query", ["?after=x", "?after=-1", "?after=1&after=2", "?what=1", "?run=zz"]
+)
+def test_a_strange_question_is_refused_before_the_stream_begins(served: Served, query: str) -> None:
+    assert served.client.get(f"/events?{query}").status in {400, 404}
+
+
+def test_a_cursor_from_another_journal_is_told_to_load_anew(served: Served) -> None:
+    with served.client.listening("/events?after=999999") as stream:
+        heard = list(stream)
+
+    assert [one.event for one in heard] == ["gone"]
+
+
+def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
+    """One follower for all; the bound is said, and a place that gets free can be had again."""
+    with serving(played) as server, ExitStack() as open_:
+        streams = [
+            open_.enter_context(server.client.listening("/events?after=0"))
+            for _ in range(LISTENERS_MAX)
+        ]
+        first = [next(iter(stream)).event for stream in streams]
+        refused = server.client.get("/events")
+        heard = [stream.up_to(journal(played)[-1]) for stream in streams[:8]]
+
+    assert set(first) == {"hello"}
+    assert (refused.status, refused.code) == (429, "TOO_MANY")
+    assert {tuple(numbers(one)) for one in heard} == {tuple(journal(played))}
+
+
+def test_who_reads_slowly_gets_everything_and_holds_nobody_up(place: Place) -> None:
+    """One does not read while thousands of entries come; another reads them at once."""
+    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    run = done.document["run"]
+    with serving(place) as server:
+        slow = server.client.listening("/events?after=0")
+        quick = server.client.listening("/events?after=0")
+        with slow as late, quick as prompt:
+            assert next(iter(late)).event == "hello"
+            note_often(place, run, 5 * PAGE)
+            end = journal(place)[-1]
+            for heard in (prompt, late):
+                assert numbers(heard.up_to(end)) == journal(place)
+
+
+def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
+    """Deleted under the server's feet, and restored by the next who opens it."""
+    done = place.yaoki("run", place.plan(the_plan()), "--json")
+    run = done.document["run"]
+    with serving(place) as server:
+        with server.client.listening() as stream:
+            assert next(iter(stream)).event == "hello"
+            for file in (place.repo / ".yaoki").glob("state.db*"):
+                file.unlink()
+            gone = stream.until("gone")
+        with server.client.listening("/events?after=0") as stream:
+            heard = stream.up_to(journal(place)[-1])
+        stands = server.client.document(f"/runs/{run}")
+
+    assert "replaced" in gone[-1].data["why"]
+    assert numbers(heard) == journal(place)
+    assert stands["status"] == "ESCALATED"
+
+
+def test_a_quiet_stream_says_that_nothing_was_missed(played: Place) -> None:
+    async def first_beat() -> list[bytes]:
+        desk = Desk(played.repo)
+        hub = Hub(desk, beat_s=0.05)
+        following = asyncio.create_task(hub.follow())
+        heard = await _some(hub.listen(None, ""), 4)
+        hub.close()
+        following.cancel()
+        desk.close()
+        return heard
+
+    told = asyncio.run(asyncio.wait_for(first_beat(), 30))
+
+    end = journal(played)[-1]
+    assert [piece.split(b"event: ")[1].split(b"\n")[0] for piece in told[1:]] == [
+        *(b"hello", b"beat", b"beat")
+    ]
+    assert all(b"id: %d\n" % end in piece for piece in told[1:])
+
+
+async def _some(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
+    found: list[bytes] = []
+    async for piece in stream:
+        found.append(piece)
+        if len(found) == count:
+            break
+    return found
+
+
+class Counted:
+    """A desk that counts how often it is asked for its store."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @property
+    def has_store(self) -> bool:
+        self.asked += 1
+        return False
+
+
+def test_without_listeners_the_store_is_left_alone() -> None:
+    desk: Any = Counted()
+
+    async def idle() -> None:
+        following = asyncio.create_task(Hub(desk).follow())
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        following.cancel()
+
+    asyncio.run(idle())
+
+    assert desk.asked == 0

@@ -1,0 +1,174 @@
+"""Lists with filters and cursors, pieces of logs, the graph, the timeline and the burn-down."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.acceptance.place import Place
+from tests.faces.web.served import Served
+
+pytestmark = pytest.mark.spec("12.5")
+
+
+def test_tasks_are_paged_and_sieved(served: Served, run_id: str) -> None:
+    path = f"/runs/{run_id}/tasks"
+    ask = served.client
+
+    all_ = list(ask.pages(f"{path}?limit=1", "tasks"))
+    some = ask.document(f"{path}?state=DONE,ESCALATED&limit=2")
+    named = ask.document(f"{path}?text=CUR")
+    chosen = ask.document(f"{path}?ids={run_id}-4,{run_id}-1")
+    waits = {task["name"]: task["waits_for"] for task in all_}
+
+    assert [task["n"] for task in all_] == [1, 2, 3, 4]
+    assert (some["total"], some["matched"], len(some["tasks"])) == (4, 3, 2)
+    assert [task["name"] for task in named["tasks"]] == ["cured"]
+    assert [task["n"] for task in chosen["tasks"]] == [1, 4]
+    assert waits == {"lie": None, "cured": None, "asks": None, "waits": "blocked by asks"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("limit=0", "limit=1001", "limit=x", "limit=１", "limit=1_0", "cursor=x", "state=NOPE"),
+        *("what=1", "limit=1&limit=2", f"text={'x' * 300}", "ids=" + ",".join("a" * 101)),
+    ],
+)
+def test_a_parameter_of_the_wrong_form_is_refused_by_name(
+    served: Served, run_id: str, query: str
+) -> None:
+    answer = served.client.get(f"/runs/{run_id}/tasks?{quote(query, safe='=&,')}")
+
+    assert (answer.status, answer.code) == (400, "BAD_REQUEST")
+    assert query.partition("=")[0] in answer.document["error"]["sentence"]
+
+
+def test_the_journal_is_read_from_both_ends(served: Served, played: Place, run_id: str) -> None:
+    ask = served.client
+    told = played.events(run_id)
+    seqs = [entry["seq"] for entry in told]
+
+    newest = [entry["seq"] for entry in ask.pages("/journal?limit=7", "entries")]
+    of_run = [entry["seq"] for entry in ask.pages(f"/journal?run={run_id}&limit=50", "entries")]
+    onward = ask.document(f"/journal?after={seqs[4]}&limit=3")
+    landed = ask.document("/journal?event=TASK_LANDED,ESCALATE_DECISION&limit=10")
+    of_task = list(ask.pages(f"/journal?task={run_id}-1&limit=4", "entries"))
+    found = ask.document("/journal?text=does+not+hold&limit=100")["entries"]
+
+    assert newest == of_run == seqs[::-1]
+    assert [entry["seq"] for entry in onward["entries"]] == seqs[5:8]
+    assert {e["event"] for e in landed["entries"]} == {"TASK_LANDED", "ESCALATE_DECISION"}
+    assert {entry["task"] for entry in of_task} == {f"{run_id}-1"}
+    assert len(of_task) == len([e for e in told if e["task"] == f"{run_id}-1"])
+    assert found
+    assert all("does not hold" in entry["words"] for entry in found)
+
+
+def test_long_data_are_left_out_of_lists_and_given_when_asked_for(
+    served: Served, played: Place
+) -> None:
+    told = {entry["seq"]: entry for entry in played.events()}
+    listed = list(served.client.pages("/journal?limit=500", "entries"))
+
+    for entry in listed:
+        whole = served.client.document(f"/journal/{entry['seq']}")["entry"]
+        assert whole["data"] == told[entry["seq"]]["data"]
+        assert entry["data"] == ({} if entry["cut"] else whole["data"])
+
+
+def test_a_log_is_read_in_pieces_that_fit_together(served: Served, run_id: str) -> None:
+    ask = served.client
+    path = f"/tasks/{run_id}-1/attempts/2/log"
+    attempt = ask.document(f"/tasks/{run_id}-1/attempts/2")
+    sizes = {log["file"]: log["bytes"] for log in attempt["logs"]}
+
+    whole = ask.document(f"{path}?file=prompt&from=0&bytes=1048576")
+    pieces, at = [], 0
+    while at < sizes["prompt"]:
+        piece = ask.document(f"{path}?file=prompt&from={at}&bytes=100")
+        assert piece["from"] == at
+        assert piece["until"] > at
+        pieces.append(piece["text"])
+        at = piece["until"]
+    tail = ask.document(f"{path}?file=prompt&bytes=60")
+
+    assert "".join(pieces) == whole["text"]
+    assert whole["text"].endswith(tail["text"])
+    assert "lie.txt does not hold good" in whole["text"], "the words about the failure"
+    assert attempt["prompt"]["pattern"] == "test-failed"
+    assert "check:lie" in sizes
+    assert ask.document(f"{path}?file=check:lie")["bytes"] == sizes["check:lie"]
+    for missing in ("check:none", "none", "../1/out", "check:../../x"):
+        assert ask.get(f"{path}?file={missing}").status == 404
+    assert ask.get(f"/tasks/{run_id}-1/attempts/9/log").status == 404
+
+
+def test_an_attempt_tells_what_it_was_told_found_and_decided(served: Served, run_id: str) -> None:
+    first = served.client.document(f"/tasks/{run_id}-1/attempts/1")
+    diff = served.client.document(f"/tasks/{run_id}-1/attempts/1/diff")
+    missing = served.client.get(f"/tasks/{run_id}-1/attempts/7")
+
+    (finding, *_) = [one for one in first["findings"] if one["check"] == "lie"]
+    assert (first["ended"], first["decision"]["decision"]) == ("RETRY", "RETRY")
+    assert first["decision"]["rule_words"]
+    assert (finding["outcome"], finding["pattern"]) == ("FAILED", "test-failed")
+    assert (first["base"], first["head"]) == (diff["old"], diff["new"])
+    assert "+bad" in diff["diff"]
+    assert missing.status == 404
+
+
+def test_the_graph_is_compact_and_edges_lead_downward(served: Served, run_id: str) -> None:
+    graph = served.client.document(f"/runs/{run_id}/graph")
+
+    nodes = [dict(zip(graph["fields"], node, strict=True)) for node in graph["nodes"]]
+    layer = {node["n"]: node["layer"] for node in nodes}
+    assert sorted(graph["edges"]) == [[1, 2], [2, 4], [3, 4]]
+    assert all(layer[above] < layer[below] for above, below in graph["edges"])
+    assert (layer[4], graph["layers"]) == (2, 3)
+    assert [node["blocked"] for node in nodes] == [False, False, False, True]
+
+
+def test_the_timeline_shows_stages_waits_and_their_causes(served: Served, run_id: str) -> None:
+    told = served.client.document(f"/runs/{run_id}/timeline")
+
+    rows = {row["name"]: row for row in told["rows"]}
+    ends = [attempt["ended"] for attempt in rows["lie"]["attempts"]]
+    stages = [held["stage"] for held in rows["lie"]["attempts"][1]["stages"]]
+    causes = {name: [wait["cause"] for wait in row["waits"]] for name, row in rows.items()}
+    assert ends == ["RETRY", "LANDED"]
+    assert stages[:2] == ["PREPARE", "WORK"]
+    assert stages[-1] == "LAND"
+    assert "BACKOFF" in causes["lie"]
+    assert causes["cured"][0] == "NEEDS"
+    assert causes["asks"][-1] == "PERSON"
+    assert (causes["waits"], rows["waits"]["waits"][0]["until"]) == (["NEEDS"], None)
+    for row in rows.values():
+        for attempt in row["attempts"]:
+            spans = [span for held in attempt["stages"] for span in (held["from"], held["until"])]
+            assert spans == sorted(spans), "stages follow one another"
+
+
+def test_the_burndown_ends_where_the_run_stands(served: Served, run_id: str) -> None:
+    head = served.client.document(f"/runs/{run_id}")
+    all_ = served.client.document(f"/runs/{run_id}/burndown?points=1000")
+    few = served.client.document(f"/runs/{run_id}/burndown?points=2")
+
+    last = all_["points"][-1]
+    assert all_["complete"]
+    assert (last["total"], last["done"], last["open"], last["escalated"]) == (4, 2, 2, 1)
+    assert (last["agent_runs"], last["cost"]) == (head["agent_runs"], None)
+    assert few["points"] == [all_["points"][0], last]
+
+
+def test_the_report_is_a_file_to_keep(served: Served, run_id: str) -> None:
+    forms = {"html": "text/html", "markdown": "text/markdown", "json": "application/json"}
+    for form, media in forms.items():
+        answer = served.client.get(f"/runs/{run_id}/report?format={form}")
+
+        assert answer.status == 200, answer.body
+        assert answer.headers["content-type"].startswith(media)
+        assert answer.headers["content-disposition"].startswith("attachment; filename=")
+        assert run_id.encode() in answer.body
+    assert served.client.get(f"/runs/{run_id}/report?format=pdf").status == 400

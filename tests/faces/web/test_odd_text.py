@@ -1,0 +1,228 @@
+"""Text that no encoding knows: it enters as a replacement, and an old one costs one entry."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place, holds
+from tests.builders import in_outbox
+from tests.faces.web.served import Served, serving
+from yaoki.adapters.agents.result_file import read_result
+from yaoki.adapters.agents.structured.summary import text, texts
+from yaoki.app import App
+from yaoki.core.display import plain, sound
+from yaoki.faces.hooks.call import Call
+from yaoki.faces.web.errors import SENTENCE_MAX, internal
+from yaoki.faces.web.events import Hub
+from yaoki.faces.web.journal import entry_shown
+from yaoki.faces.web.request_context import Desk
+from yaoki.ports import Entry
+from yaoki.report import canonical
+
+pytestmark = pytest.mark.spec("12.5", "14.4")
+HALF, MARK = "\ud800", "�"
+ASKS = r"""
+import os
+note = '{"status": "question", "question": "lone \\ud800 half, or a pair \\ud83d\\ude00?"}'
+open(os.environ["YAOKI_RESULT"], "w").write(note)
+"""
+
+
+def a_plan() -> dict[str, Any]:
+    agent = {"command": [sys.executable, "-c", ASKS], "prompt": "file"}
+    task = {"id": "asks", "goal": "Ask.", "checks": ["good"]}
+    base = {"goal": "Ask", "agents": {"mine": agent}, "agent": "mine", "tasks": [task]}
+    return {**base, "checks": {"good": holds("a.txt")}}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, pycache: Any) -> Place:
+    place = Place(tmp_path_factory.mktemp("odd"), pycache)
+    done = place.yaoki("run", place.plan(a_plan()), "--json")
+    assert done.code == 4, done.out + done.err
+    return place
+
+
+@pytest.fixture
+def server(asked: Place) -> Iterator[Served]:
+    with serving(asked) as served:
+        yield served
+
+
+def noted(place: Place, run_id: str, message: str) -> None:
+    """An entry as an older version might have left it."""
+    app = App(place.repo)
+    try:
+        app.store.note(run_id, "WARNING", {"message": message})  # type: ignore[arg-type]
+    finally:
+        app.close()
+
+
+def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
+    asked: Place, server: Served
+) -> None:
+    needs = server.client.document("/needs-you")
+
+    (question,) = [one["task"]["question"] for one in needs["asking"]]
+    assert question == f"lone {MARK} half, or a pair \U0001f600?"
+    assert HALF not in json.dumps(asked.events(), ensure_ascii=False)
+
+
+def test_half_a_character_of_an_answer_is_replaced_whoever_sends_it(
+    place: Place,
+) -> None:
+    """By the page as JSON, and by a terminal as bytes that are no UTF-8."""
+    run = place.yaoki("run", place.plan(a_plan()), "--json").document["run"]
+    task = f"{run}-1"
+    with serving(place) as server:
+        sent = server.client.post(
+            f"/tasks/{task}/answer", {"choice": "retry", "words": f"a {HALF}"}
+        )
+        told = server.client.get(f"/tasks/{task}")
+        journal = server.client.document("/journal?limit=500")
+    place.yaoki("resume")
+    typed = place.yaoki("answer", task, "retry", "b \udcff")
+
+    assert (sent.status, told.status) == (200, 200), told.body
+    assert typed.code == 0, typed.err
+    answers = [e["data"]["words"] for e in place.events() if e["event"] == "ESCALATION_ANSWERED"]
+    assert answers == [f"a {MARK}", f"b {MARK}"]
+    assert journal["entries"]
+
+
+def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> None:
+    """Lists, the stream and the command line go on around it."""
+    run = asked.status()["run"]
+    noted(asked, run, f"old {HALF} words")
+    with serving(asked) as server, server.client.listening("/events?after=0") as stream:
+        heard = stream.until("WARNING")
+        listed = server.client.document("/journal?limit=500")["entries"]
+
+    assert heard[-1].data["data"] == {"message": f"old {MARK} words"}
+    assert f"old {MARK} words" in [entry["data"].get("message") for entry in listed]
+    assert asked.yaoki("trace").code == 0
+
+
+def test_a_refusal_is_a_sentence_however_long_its_cause(server: Served) -> None:
+    _, document = internal(ValueError("x" * 100_000))
+
+    assert len(document["error"]["sentence"]) <= SENTENCE_MAX
+    refused = server.client.get(f"/runs/{'r' * 2000}")
+    assert len(refused.document["error"]["sentence"]) <= SENTENCE_MAX
+
+
+class Failing(Desk):
+    """Its store fails twice in a way that nobody foresaw; and there is one entry it cannot show."""
+
+    faults = 2
+
+    @property
+    def app(self) -> App:
+        if self.faults:
+            self.faults -= 1
+            raise ValueError("a fault of ours")
+        return super().app
+
+    def masked(self, value: Any) -> Any:
+        if isinstance(value, dict) and value["data"].get("message") == "strange":
+            raise ValueError("cannot be shown")
+        return super().masked(value)
+
+
+def test_whoever_follows_survives_any_fault_of_one_round(
+    asked: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While it gets nothing it says so; what cannot be shown is one entry of its number."""
+    run = asked.status()["run"]
+
+    async def heard() -> list[bytes]:
+        desk = Failing(asked.repo)
+        hub = Hub(desk, stall_s=0.0)
+        following = asyncio.create_task(hub.follow())
+        frames = []
+        try:
+            async for frame in hub.listen(None, ""):
+                frames.append(frame)
+                if b"event: hello" in frame:
+                    noted(asked, run, "strange")
+                    noted(asked, run, "plain again")
+                if b"plain again" in frame:
+                    break
+        finally:
+            hub.close()
+            await following
+            desk.close()
+        return frames
+
+    frames = asyncio.run(asyncio.wait_for(heard(), 30))
+
+    beats = [frame for frame in frames if b"event: beat" in frame]
+    assert [b'"following":false' in beat for beat in beats] == [True, False]
+    strange, again = frames[-2:]
+    assert b'"cut":true' in strange
+    assert b"plain again" in again
+    said = capsys.readouterr().err
+    assert said.count("ValueError: a fault of ours") == 1, "told once, and not five times a second"
+    assert "cannot be shown" in said
+
+
+def test_hidden_characters_are_shown_and_halves_are_replaced() -> None:
+    hidden = "\u061c\u2028\u2029\ufeff\u00ad\u2060\u202e\U000e0041\ud800"
+
+    assert plain(hidden) == (r"\u061c\u2028\u2029\ufeff\xad\u2060\u202e\U000e0041\ud800")
+    assert plain("naïve 七転び八起き \U0001f600\n\t") == "naïve 七転び八起き \U0001f600\n\t"
+    assert sound("a\ud83d\ude00\udcff") == f"a\U0001f600{MARK}"
+    assert sound("naïve\0") == "naïve\0"
+
+
+def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
+    note = {key: f"{key} {HALF}" for key in ("summary", "question")}
+    (in_outbox(tmp_path) / "result.json").write_text(json.dumps({"status": "question", **note}))
+
+    result = read_result(tmp_path)
+
+    assert (result.summary, result.question) == (f"summary {MARK}", f"question {MARK}")
+
+
+@pytest.mark.spec("12.4")
+def test_a_receipt_with_half_a_character_is_refused_and_not_an_error_of_ours(
+    asked: Place,
+) -> None:
+    body = canonical.sealed({"goal": f"g {HALF}", "landed": [], "line": []})
+    file = asked.folder / "receipt.json"
+    file.write_text(json.dumps(body))
+
+    done = asked.yaoki("verify", str(file))
+
+    assert "internal error" not in done.out + done.err
+    assert done.code not in (0, 70), done.out + done.err
+
+
+def test_words_of_structured_agents_are_sound() -> None:
+    event = json.loads('{"error": {"message": "no \\ud800"}, "all": ["a", "\\udcff"]}')
+
+    assert text(event, "error", "message") == f"no {MARK}"
+    assert texts(event, "all") == ("a", MARK)
+
+
+def test_an_entry_without_what_its_words_need_is_shown_without_words(asked: Place) -> None:
+    desk = Desk(asked.repo)
+    try:
+        shown = entry_shown(desk, Entry(7, desk.now, "r", "", 1, "CHECK_FINISHED", {"odd": HALF}))
+    finally:
+        desk.close()
+
+    assert (shown["seq"], shown["words"], shown["data"]) == (7, "", {"odd": HALF})
+
+
+def test_words_of_a_hook_are_sound() -> None:
+    call = Call(["claude-code"])
+    call.data = {"prompt": f"go {HALF}"}
+
+    assert call.text("prompt") == f"go {MARK}"

@@ -1,0 +1,93 @@
+"""The files of the page: its words, what was taken from elsewhere, what never stands there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import yaoki.faces.web
+from yaoki.faces.web.waits import CAUSES
+from yaoki.views import story
+
+STATIC = Path(yaoki.faces.web.__file__).with_name("static")
+WORDS = {name: json.loads((STATIC / "words" / f"{name}.json").read_text()) for name in ("en", "ja")}
+PLACE = re.compile(r"\{\w+\}")
+USED = re.compile(r'\bt\(\s*(?:\w[^"`(),]*\? )?"([\w.]+)"(?: : "([\w.]+)")?')
+
+
+def scripts() -> Iterator[tuple[str, str]]:
+    for file in sorted(STATIC.rglob("*.js")):
+        if "vendor" not in file.parts:
+            yield str(file.relative_to(STATIC)), file.read_text()
+
+
+def test_both_languages_have_the_same_words_with_the_same_places() -> None:
+    assert WORDS["en"].keys() == WORDS["ja"].keys()
+    for key, words in WORDS["en"].items():
+        assert words.strip(), key
+        assert set(PLACE.findall(WORDS["ja"][key])) == set(PLACE.findall(words)), key
+
+
+def test_whatever_the_server_says_in_english_has_words_in_the_other_language() -> None:
+    """Lines of the journal, what a task waits for; `SAID` is shown as it was said."""
+    held = json.loads((STATIC / "words" / "server.ja.json").read_text())
+    told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
+    waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
+
+    assert set(story._WORDS) == told
+    assert waits == {*CAUSES} - {"SAID"}
+    assert all(words.strip() for words in held.values())
+
+
+def test_every_word_that_the_page_asks_for_is_in_the_dictionary() -> None:
+    asked = {key for _, text in scripts() for pair in USED.findall(text) for key in pair if key}
+    assert len(asked) > 150
+    assert asked <= WORDS["en"].keys()
+
+
+@pytest.mark.spec("14.4")
+def test_no_script_makes_elements_or_code_out_of_text() -> None:
+    never = re.compile(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|srcdoc"
+    )
+    assert {name: never.findall(text) for name, text in scripts() if never.search(text)} == {}
+
+
+@pytest.mark.spec("12.5")
+def test_the_page_asks_nobody_else_and_has_nothing_inline() -> None:
+    """So it works offline and under the strict policy."""
+    for file in sorted(STATIC.rglob("*")):
+        if file.suffix in {".js", ".css", ".html"} and "vendor" not in file.parts:
+            assert not re.search(r"https?://|url\(|@import", file.read_text()), file
+    index = (STATIC / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=", index)
+
+
+def test_what_was_taken_from_elsewhere_is_as_it_was_and_has_its_licence() -> None:
+    folder = STATIC / "vendor"
+    told = json.loads((folder / "vendor.json").read_text())
+    assert {file.name for file in folder.iterdir()} == {*told, "vendor.json"}
+    for name, about in told.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == about["sha256"], name
+        assert about["licence"]
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    for name, text in scripts():
+        for wanted in re.findall(r'from "(\.[^"]+)"', text):
+            assert (STATIC / name).parent.joinpath(wanted).resolve().is_file(), (name, wanted)
+    named = re.findall(r'"/static/([^"]+)"', (STATIC / "index.html").read_text())
+    assert [wanted for wanted in named if not (STATIC / wanted).is_file()] == []
+
+
+def test_all_scripts_are_fetched_at_once() -> None:
+    """Without the list the browser would find them one after the other."""
+    index = (STATIC / "index.html").read_text()
+    listed = set(re.findall(r'modulepreload" href="/static/([^"]+)"', index))
+    there = {str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js")}
+    assert listed == there - {"main.js"}

@@ -1,0 +1,99 @@
+"""The page beside the background worker, and what it costs who does not want it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.acceptance.place import Place, until
+from tests.faces.web.conftest import the_plan
+from tests.faces.web.served import LINK, Client
+from yaoki.errors import NotNow
+from yaoki.faces.web.listen_address import PORT, bind
+
+
+def link_of(place: Place) -> Client:
+    """What `yaoki ui` prints where the background worker serves the page."""
+    said = place.yaoki("ui")
+    found = LINK.search(said.out)
+    assert found, said.out + said.err
+    assert "the background worker serves it" in said.out
+    return Client(int(found[3]), found[4])
+
+
+def answers(client: Client) -> int:
+    """The status of an answer; 0 without one.  The usual port is everybody's on this machine."""
+    try:
+        return client.get("/session").status
+    except OSError:
+        return 0
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("12.5", "11.8")
+def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) -> None:
+    up = place.yaoki("up", "--json").document
+    try:
+        page = urlsplit(up["page"])
+        client = link_of(place)
+        run = place.yaoki("run", place.plan(the_plan()), "--detach", "--json")
+        until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
+        workers = client.document("/workers")["workers"]
+        asks = client.document("/needs-you")["asking"][0]["task"]["id"]
+        answer = client.post(f"/tasks/{asks}/answer", {"choice": "retry", "words": "an owl"})
+        until(lambda: client.document("/runs")["runs"][0]["status"] == "DONE", "it is done")
+        stopped = place.yaoki("down", "--json").document
+    finally:
+        place.yaoki("down", "--wait", "0")
+
+    assert run.code == 0, run.out + run.err
+    assert (page.hostname, page.port) == ("127.0.0.1", client.port)
+    assert workers[0]["background"] is True
+    assert answer.status == 200, answer.body
+    assert (stopped["was_up"], stopped["open_runs"]) == (True, [])
+    assert answers(client) in {0, 401}, "nobody, or who took the port since and knows us not"
+
+
+@pytest.mark.acceptance
+@pytest.mark.spec("11.8")
+def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
+    """The usual port is taken: another one is; it is not wanted: none is."""
+    with ExitStack() as open_:
+        ours = False
+        with suppress(NotNow):
+            open_.enter_context(bind(port=PORT).socket)
+            ours = True
+        beside = place.yaoki("up", "--json").document
+        place.yaoki("down", "--wait", "0")
+    (place.repo / "yaoki.toml").write_text("[ui]\nbackground = false\n")
+    without = place.yaoki("up", "--json").document
+    place.yaoki("down", "--wait", "0")
+
+    assert (beside["up"], without["up"]) == (True, True)
+    # Where somebody else had the port, nobody knows for how long.
+    assert not ours or urlsplit(beside["page"]).port != PORT
+    assert without["page"] is None
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
+def test_who_wants_no_page_does_not_pay_for_one(place: Place, words: list[str]) -> None:
+    script = (
+        "import sys; from yaoki.faces.cli.main import main; main(sys.argv[1:]);"
+        " print([m for m in ('starlette', 'uvicorn', 'anyio') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        cwd=place.repo,
+        env=place.env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,198 @@
+"""A run that is watched: whatever happens, the next look is that of somebody who just came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from tests.acceptance.place import Place
+from tests.builders import RUN_ID, a_run, a_spec
+from tests.faces.web.browser.crowds import specs
+from tests.store.acts import escalate, finish, lease_of
+from yaoki.adapters.store import SqlStore
+from yaoki.adapters.store.tables import run_changes
+from yaoki.app import App
+from yaoki.app.run_view import look
+from yaoki.app.run_watch import Watch
+from yaoki.core.machine.events import Answered, UndoRequested
+from yaoki.core.model import Choice, RunId, State, Task, TaskId
+from yaoki.faces.cli.live.task_table import Board
+from yaoki.ports import Row
+from yaoki.views import RunView
+
+RUN = RunId(RUN_ID)
+LEASE = timedelta(hours=1)
+STEPS = 60
+
+
+@contextmanager
+def an_app(place: Place, count: int = 24, wide: int = 6) -> Iterator[App]:
+    app = App(place.repo, create=True)
+    try:
+        run = a_run(RUN_ID, created_at=app.clock.now(), repo=str(place.repo))
+        app.store.submit(run, specs(count, wide), {"argv": ["run", "plan.yaml"]})
+        yield app
+    finally:
+        app.close()
+
+
+def plain(view: RunView) -> RunView:
+    """Without what git says, which is asked for now and then."""
+    return replace(view, tasks=tuple(replace(task, on_branch=None) for task in view.tasks))
+
+
+# ------------------------------------------------------------------ what may happen
+
+
+def some(store: SqlStore, dice: Random, *states: State) -> Task | None:
+    ids = [row.id for row in store.rows(RUN) if row.state in states]
+    return store.task(dice.choice(ids)) if ids else None
+
+
+def claim(store: SqlStore, dice: Random) -> None:
+    store.claim("elsewhere:1:1:a", LEASE, dice.randint(1, 3))
+
+
+def land(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.ACTIVE):
+        finish(store, task)
+
+
+def ask(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.ACTIVE):
+        escalate(store, task)
+
+
+def answer(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.ESCALATED):
+        choice = dice.choice([Choice.RETRY, Choice.ABORT])
+        store.amend(task.id, lambda now: (Answered(choice, "", "", now.counts),))
+
+
+def beat(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.ACTIVE):
+        store.heartbeat([lease_of(task)], dice.randint(2, 9) * LEASE)
+
+
+def die(store: SqlStore, _: Random) -> None:
+    store.expire(lambda _: True, counted=True)
+
+
+def cancel(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.WAITING, State.ACTIVE):
+        store.cancel_task(task.id, "no longer wanted")
+
+
+def take_back(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.DONE):
+        store.amend(task.id, lambda now: (UndoRequested(now.landed),))
+
+
+def grow(store: SqlStore, dice: Random) -> None:
+    rows = store.rows(RUN)
+    need = dice.choice(rows).name
+    store.add(RUN, [a_spec(f"more-{len(rows)}", needs=(need,))], event="PLAN_EXTENDED")
+
+
+def take_over(store: SqlStore, dice: Random) -> None:
+    if task := some(store, dice, State.ESCALATED):
+        name = f"heir-{len(store.rows(RUN))}"
+        store.add(RUN, [a_spec(name)], replaces={name: task.id}, event="PLAN_EXTENDED")
+
+
+ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
+    claim: 6,
+    land: 6,
+    ask: 2,
+    answer: 1,
+    beat: 2,
+    die: 1,
+    cancel: 1,
+    take_back: 1,
+    grow: 1,
+    take_over: 1,
+}
+
+
+@pytest.mark.spec("12.5")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) -> None:
+    dice = Random(seed)
+    with an_app(place) as app:
+        watch = Watch(app, RUN)
+        for _ in range(STEPS):
+            act = dice.choices([*ACTS], [*ACTS.values()])[0]
+            act(app.store, dice)
+            if dice.random() < 0.6:
+                assert plain(watch.look()) == plain(look(app, app.store.run(RUN))), act.__name__
+        assert plain(watch.look()) == plain(look(app, app.store.run(RUN)))
+
+
+@pytest.mark.spec("12.4")
+@pytest.mark.parametrize("seed", range(2))
+def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) -> None:
+    """Only the tasks that a line named were read again: whoever waited for a task that landed
+    kept its old count of open needs, so the table never said why no worker takes it.
+    """
+    dice = Random(seed)
+    with an_app(place) as app:
+        board = Board(app, app.store.run(RUN))
+        for step in range(1, STEPS):
+            seq = app.store.cursor()
+            act = dice.choices([*ACTS], [*ACTS.values()])[0]
+            act(app.store, dice)
+            board.take(app.store.journal(run_id=RUN, after=seq))
+
+            view = board.current(app.clock.now() + step * LEASE)
+
+            now = {row.id: row for row in app.store.rows(RUN)}
+            shown = {task.row.id: task.row for task in view.tasks}
+            assert {key: _told(row) for key, row in shown.items()} == {
+                key: _told(row) for key, row in now.items()
+            }, act.__name__
+
+
+def _told(row: Row) -> tuple[object, ...]:
+    """Heartbeats leave no line, so the table does not show leases."""
+    return row.state, row.stage, row.open_needs, row.held, row.attempt, row.holder, row.reason
+
+
+@pytest.mark.spec("12.5")
+def test_only_what_changed_is_read_again(place: Place) -> None:
+    """Of two hundred tasks a landing changes one, and those that waited for it."""
+    with an_app(place, 200, 10) as app:
+        store, database = app.store, app.store.database
+        (task,) = store.claim("elsewhere:1:1:a", LEASE, 1)
+        (other,) = store.claim("elsewhere:1:1:a", LEASE, 1)
+        before = store.cursor()
+        finish(store, task)
+
+        found = run_changes.since(database, RUN, before, 1000)
+        rows = run_changes.rows_again(database, RUN, found.ids)
+        few = run_changes.since(database, RUN, before, 2)
+        store.add(RUN, [a_spec("more")], event="PLAN_EXTENDED")
+        grown = run_changes.since(database, RUN, found.seq, 1000)
+
+        assert (found.ids, found.whole) == (frozenset({task.id}), False)
+        assert {row.id for row in rows} == {task.id, other.id}, "whoever is at work has a lease"
+        assert (few.whole, grown.whole) == (True, True)
+        assert run_changes.since(database, RUN, grown.seq, 1000) == run_changes.Changes(
+            seq=grown.seq
+        )
+
+
+@pytest.mark.spec("12.5")
+def test_what_changed_is_found_through_indexes(place: Place) -> None:
+    """However long the journal is and however many tasks there are."""
+    with an_app(place) as app, app.store.database.read() as link:
+        ids = {f"id{n}": TaskId(f"{RUN_ID}-{n}") for n in range(4)}
+        given = {"run_id": RUN, "after": 3, "limit": 9, **ids}
+        for statement in (run_changes.TOUCHED, run_changes.ACTIVE, run_changes.named(4)):
+            plan = link.rows(f"EXPLAIN QUERY PLAN {statement}", given)
+            steps = [row["detail"] for row in plan]
+            assert all(step.startswith("SEARCH") for step in steps), steps

@@ -1,0 +1,286 @@
+"""Why nothing began: a pause, an account's limit, or nobody free; and what a task waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.place import Place
+from tests.builders import NOW, HandClock, a_run, a_spec
+from tests.faces.web.test_charts import at
+from tests.report.test_report import a_line, a_story, entry, landed, report_of
+from tests.store.acts import lease_of, opened, take
+from tests.views.test_views import RUN, a_row
+from yaoki.adapters.store import SqlStore
+from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.rules import decide
+from yaoki.core.machine.events import AgentFinished, AttemptStarted
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    Catalogue,
+    Finding,
+    Kind,
+    Outcome,
+    Policy,
+    RetryRule,
+    State,
+    Verdict,
+)
+from yaoki.core.model.report import Verified
+from yaoki.faces.web.charts import Burndown
+from yaoki.faces.web.graph import last_layers, left_out, proven
+from yaoki.faces.web.parameters import Asked
+from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.runs import timeline
+from yaoki.faces.web.stoppages import Stops
+from yaoki.faces.web.timeline import life_document, life_of
+from yaoki.faces.web.waits import CAUSES, waits_document
+from yaoki.ports import Entry, Row
+from yaoki.report import page
+from yaoki.views import run_view
+from yaoki.views.dependency_graph import Shape
+
+pytestmark = pytest.mark.spec("12.5")
+
+
+def line(seq: int, event: str, seconds: float, task: int = 0, **data: Any) -> Entry:
+    task_id = f"r-{task}" if task else ""
+    return Entry(seq, at(seconds), "r", task_id, data.get("attempt", 0), event, data)
+
+
+def limited(seq: int, seconds: float, task: int, for_s: float) -> Entry:
+    failure = {"kind": "RATE_LIMIT", "message": "slower"}
+    due = at(seconds + for_s).isoformat()
+    told = {"failure": failure, "stage": "PREPARE", "due_at": due, "delay_ms": for_s * 1000}
+    return line(seq, "RETRY_DECISION", seconds, task, **told)
+
+
+def waits_of(lines: Sequence[Entry], task: int, account: str = "") -> list[tuple[str, float]]:
+    """Cause and length of each wait of one task, drawn a minute after the start."""
+    stops = Stops()
+    for one in lines:
+        if one.event in Stops.EVENTS:
+            stops.add(one)
+    life = life_of([one for one in lines if one.task_id == f"r-{task}"], at(60))
+    life.explain(stops.pauses, stops.limited(account, {"small": "shared"}), at(60))
+    waits = life_document(life)["waits"]
+    return [(w["cause"], _seconds(w["from"], w["until"] or at(60).isoformat())) for w in waits]
+
+
+def _seconds(first: str, last: str) -> float:
+    return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+
+
+PAUSED = (
+    line(1, "TASK_SUBMITTED", 0, 1),
+    line(2, "RUN_PAUSED", 4, why="budget: 6 of 6 attempts are used"),
+    line(3, "RUN_RESUMED", 9, was="budget"),
+    line(4, "TASK_CLAIMED", 11, 1),
+    line(5, "ATTEMPT_STARTED", 11, 1, attempt=1, agent="small"),
+)
+
+
+def test_a_pause_is_no_lack_of_workers() -> None:
+    assert waits_of(PAUSED, 1) == [("SLOT", 4), ("PAUSED", 5), ("SLOT", 2)]
+    assert waits_of(PAUSED[:2], 1) == [("SLOT", 4), ("PAUSED", 56)], "and it goes on"
+
+
+LIMITED = (
+    line(1, "TASK_SUBMITTED", 0, 1),
+    line(2, "TASK_SUBMITTED", 0, 2),
+    line(3, "TASK_CLAIMED", 1, 1),
+    line(4, "ATTEMPT_STARTED", 2, 1, attempt=1, agent="small"),
+    line(5, "AGENT_FINISHED", 3, 1, exit={"limit": "rate"}),
+    limited(6, 5, 1, 10),
+    line(7, "TASK_CLAIMED", 17, 1),
+    line(8, "ATTEMPT_STARTED", 18, 1, attempt=2, agent="small"),
+    line(9, "AGENT_FINISHED", 25, 1, exit={"limit": ""}),
+    line(10, "TASK_CLAIMED", 28, 2),
+    line(11, "ATTEMPT_STARTED", 29, 2, attempt=1, agent="small"),
+)
+
+
+def test_who_shares_a_limited_account_waits_for_it_and_for_the_one_that_tries_first() -> None:
+    """Between the end of the limit and the claim of the probe only a worker was missing."""
+    assert waits_of(LIMITED, 2, "shared") == [
+        *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 8), ("SLOT", 3))
+    ]
+    assert waits_of(LIMITED, 2, "another") == [("SLOT", 28)]
+
+
+def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
+    stops = Stops()
+    for one in (*LIMITED[:6], limited(7, 8, 1, 2)):
+        if one.event in Stops.EVENTS:
+            stops.add(one)
+
+    told = [(stop.start, stop.until) for stop in stops.limited("small", {})]
+    assert told == [(at(5), at(8)), (at(8), at(10))]
+
+
+def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
+    lines = (*LIMITED[:8], line(9, "LEASE_EXPIRED", 20, 1, holder="h", why="dead"))
+
+    causes = waits_of(lines, 2, "shared")
+
+    assert causes == [("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 3), ("SLOT", 40)]
+
+
+PATIENT = Policy({Kind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=1))
+
+
+def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
+    """The agent of the next task met a 429."""
+    task = take(store)
+    began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
+    left = AgentFinished(AgentExit(code=1, limit="rate", retry_after=wait), "c0", "t")
+    store.record(lease_of(task), lambda _: (began, left))
+    report = Verified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
+    store.record(lease_of(task), lambda seen: decide(seen, report, Moment(clock.now(), chance=0.5)))
+
+
+@pytest.mark.spec("5.4")
+def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycache: Path) -> None:
+    """Its agent has another name there; the account is what both share."""
+    place, clock = Place(tmp_path, pycache), HandClock()
+    file = place.repo / ".yaoki" / "state.db"
+    file.parent.mkdir(exist_ok=True)
+    with closing(opened(file, clock)) as store:
+        for run, agent in (("first000", "paid"), ("second00", "also")):
+            spec = AgentSpec(agent, account="shared")
+            held = Catalogue(agents={agent: spec}, policies={"default": PATIENT})
+            made = a_run(run, catalogue=held, created_at=clock.now(), repo=str(place.repo))
+            store.submit(made, [a_spec("one", agents=(spec,), policy=PATIENT)], {})
+            if run == "first000":
+                hit_by(store, clock, spec, timedelta(seconds=30))
+                clock.advance(timedelta(seconds=10))
+
+    with closing(Desk(place.repo)) as desk:
+        query = {"state": (), "text": "", "ids": (), "cursor": "", "limit": 10}
+        (row,) = timeline(desk, Asked({"run": "second00"}, query))["rows"]
+
+    limit, rest = row["waits"]
+    assert (limit["cause"], limit["words"]) == ("LIMIT", "shared")
+    assert _seconds(limit["from"], limit["until"]) == 20
+    assert rest["cause"] == "SLOT", "since then only a worker is missing"
+
+
+# ------------------------------------------------------------------ what a task waits for
+
+
+def the_wait(*rows: Row, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
+    wanted = needs or {row.id: () for row in rows}
+    view = run_view(
+        replace(RUN, paused=more.pop("paused", "")), rows, wanted, resting=False, **more
+    )
+    names = {str(row.id): row.name for row in rows}
+    told = waits_document(view.tasks[-1], NOW, names)
+    assert told is not None
+    assert told["cause"] in CAUSES
+    return told
+
+
+def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
+    soon, last = NOW + timedelta(seconds=12), a_row(2, open_needs=1)
+    stuck, open_ = a_row(1, State.ESCALATED, question="?"), a_row(1, State.ACTIVE)
+    needs = {stuck.id: (), last.id: (stuck.id,)}
+    account = a_row(2, account="bot")
+
+    assert the_wait(stuck, last, needs=needs)["names"] == ["t1"]
+    assert the_wait(stuck, last, needs=needs)["cause"] == "BLOCKED"
+    assert the_wait(open_, last, needs=needs)["cause"] == "NEEDS"
+    assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
+    assert the_wait(account, limits={"bot": soon}, worker=True)["cause"] == "ACCOUNT"
+    assert the_wait(account, limits={"bot": NOW}, worker=True)["cause"] == "PROBE"
+    assert the_wait(a_row(2, held=True))["cause"] == "HELD"
+    assert the_wait(a_row(2, held=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
+    assert the_wait(a_row(2), paused="budget")["cause"] == "PAUSED"
+    assert the_wait(a_row(2))["cause"] == "NOBODY"
+    assert the_wait(a_row(2), worker=True)["cause"] == "SLOT"
+    told = the_wait(a_row(2), worker=True, lacks=lambda _: "waits for a worker with the tags gpu")
+    assert (told["cause"], told["words"]) == ("SAID", "waits for a worker with the tags gpu")
+
+
+# ------------------------------------------------------------------ what is counted
+
+
+def test_a_replacement_is_no_more_work() -> None:
+    """Both are written in one transaction, some milliseconds apart."""
+    fold = Burndown()
+    for one in (
+        line(1, "TASK_SUBMITTED", 0, 1),
+        line(2, "TASK_SUBMITTED", 0, 2),
+        line(3, "ESCALATE_DECISION", 5, 1),
+        line(4, "TASK_SUBMITTED", 9, 3, lineage="r-1"),
+        line(5, "TASK_REPLACED", 9.003, 1, by="r-3"),
+        line(6, "TASK_SUBMITTED", 12, 4),
+    ):
+        fold.add(one)
+
+    assert [(point.total, point.open) for point in fold.points] == [(2, 2), (2, 2), (2, 2), (3, 3)]
+
+
+def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
+    fold, spec = Burndown(), {"name": "done_when", "kind": "check"}
+    for one in (
+        line(1, "TASK_SUBMITTED", 0, 1, spec={"name": "one"}),
+        line(2, "TASK_LANDED", 3, 1),
+        line(3, "TASK_SUBMITTED", 4, 2, spec=spec),
+        line(4, "TASK_LANDED", 5, 2),
+    ):
+        fold.add(one)
+
+    assert [(point.total, point.done, point.open) for point in fold.points] == [
+        (1, 0, 1),
+        (1, 1, 0),
+    ]
+    assert fold.last_at == at(5), "a timeline ends after it all the same"
+
+
+def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
+    """The second one also after the first, and after what was added in between."""
+    rows = [a_row(n, State.DONE) for n in (1, 2, 3)]
+    first = a_row(4, State.DONE, kind="check", name="done_when")
+    later, second = a_row(5, State.DONE), a_row(6, kind="check", name="done_when-2")
+    gone = a_row(7, State.REPLACED)
+    all_ = [*rows, first, later, second, gone]
+    needs = {row.id: () for row in all_} | {rows[1].id: (rows[0].id,)}
+    view, shape = run_view(RUN, all_, needs, resting=False), Shape(needs)
+
+    found = proven(view, shape)
+
+    assert found[first.id] == (rows[1].id, rows[2].id)
+    assert found[second.id] == (rows[1].id, rows[2].id, later.id, first.id)
+    assert last_layers(found, shape) == {first.id: 2, second.id: 3}
+
+
+def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> None:
+    part, failed = (a_row(n, State.DONE, parent="run00001-3") for n in (1, 2))
+    failed = replace(failed, state=State.CANCELLED)
+    group, alone = a_row(3, State.DONE, kind="group"), a_row(4, State.CANCELLED)
+    needs = {row.id: () for row in (part, failed, alone)} | {group.id: (part.id,)}
+    view = run_view(RUN, [part, failed, group, alone], needs, resting=False)
+
+    assert list(left_out(view, Shape(needs))) == [(group.id, (failed.id,))]
+
+
+# ------------------------------------------------------------------ the report
+
+
+@pytest.mark.spec("12.2")
+def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
+    gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
+    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
+
+    html = page(made)
+
+    assert "2 workers lost" not in html
+    assert "work of lost workers taken up 2 times" in html
+    assert "2 claims of workers that were gone taken over" in html

@@ -1,0 +1,514 @@
+"""Settings files: defaults, what is read, and that everything wrong is said at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies
+from hypothesis import settings as sampled
+
+from yaoki.core.model import Backoff, Kind
+from yaoki.core.settings.override import (
+    with_cause,
+    with_iterations,
+    with_max_retries,
+    within_iterations,
+)
+from yaoki.core.settings.settings import RETRYABLE, TIMES, Cause, Retry, Settings
+from yaoki.errors import SettingsInvalid
+from yaoki.formats.config import Loaded, load_settings
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
+
+
+def load(top: Path, text: str, name: str = "yaoki.toml") -> Loaded:
+    (top / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    return load_settings(top, {})
+
+
+def defects(top: Path, text: str, name: str = "yaoki.toml") -> list[str]:
+    with pytest.raises(SettingsInvalid) as refused:
+        load(top, text, name)
+    assert refused.value.exit_code == 2
+    return list(refused.value.defects)
+
+
+# ------------------------------------------------------------------ defaults
+
+
+@pytest.mark.spec("15", "4.1")
+def test_without_a_file_the_documented_defaults_hold(tmp_path: Path) -> None:
+    loaded = load_settings(tmp_path, {})
+
+    most = {kind: rule.retries_max for kind, rule in loaded.settings.policy.rules.items()}
+    assert most == {
+        Kind.INCOMPLETE: 3,
+        Kind.QUALITY_FAILURE: 3,
+        Kind.TIMEOUT: 2,
+        Kind.TRANSIENT_ERROR: 3,
+        Kind.RATE_LIMIT: 5,
+        Kind.CONFLICT: 2,
+        Kind.LOST: 6,
+    }
+    assert loaded.settings.policy.total_attempts_max == 12
+    assert loaded.settings.policy.content_retries_max == 3
+    assert loaded.settings.policy.rate_limit_wait_max == timedelta(hours=6)
+    assert set(loaded.origin.values()) == {"default"}
+    assert loaded.file is None
+
+
+@pytest.mark.spec("5.3")
+def test_the_default_waits_are_those_of_the_specification() -> None:
+    rules = Settings().policy.rules
+
+    one, five = timedelta(seconds=1), timedelta(seconds=5)
+    assert rules[Kind.INCOMPLETE].backoff == Backoff(
+        "exponential", one, 2.0, timedelta(seconds=30), 0.1
+    )
+    assert rules[Kind.RATE_LIMIT].backoff == Backoff(
+        "exponential", five, 2.0, timedelta(seconds=60), 0.2
+    )
+    assert (rules[Kind.TIMEOUT].backoff.type, rules[Kind.TIMEOUT].backoff.initial) == (
+        "fixed",
+        five,
+    )
+
+
+@pytest.mark.spec("11.5")
+def test_every_queue_and_text_has_a_bound() -> None:
+    limits = Settings().limits
+
+    assert (limits.pending_runs, limits.pending_tasks, limits.task_text_bytes) == (
+        20,
+        10_000,
+        65_536,
+    )
+    assert limits.output_bytes
+    assert limits.disk_free_bytes
+    assert limits.memory_free_bytes
+
+
+# ------------------------------------------------------------------ what is read
+
+
+@pytest.mark.spec("15")
+def test_the_keys_of_the_source_document_are_read(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        """\
+        language = "ja"
+        agent = ["small", "large"]
+        patterns = ["house-style"]
+
+        [retry]
+        default_max_retries = 2
+        retryable_failures = ["INCOMPLETE", "QUALITY_FAILURE", "TIMEOUT", "RATE_LIMIT"]
+        default_backoff = { type = "linear", initial_delay_ms = 500 }
+        [retry.cause_specific.RATE_LIMIT]
+        max_retries = 8
+        backoff = { initial_delay_ms = 100 }
+        modification_hint = "slower"
+
+        [recovery]
+        enable_snapshots = false
+        snapshot_retention_hours = 48
+        partial_commit_enabled = false
+
+        [escalate]
+        notify_immediately = false
+        include_trace_link = false
+        max_message_length = 200
+
+        [agents.small]
+        command = "small-agent"
+        [agents.large]
+        command = "large-agent"
+        [checks.tests]
+        run = ["pytest"]
+        """,
+    )
+
+    settings = loaded.settings
+    rules = settings.policy.rules
+    listed = {Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.RATE_LIMIT}
+    assert set(rules) == {*listed, Kind.CONFLICT, Kind.LOST}, "no list switches these two off"
+    assert rules[Kind.INCOMPLETE].retries_max == 2
+    assert rules[Kind.INCOMPLETE].backoff.type == "linear"
+    assert rules[Kind.INCOMPLETE].backoff.initial == timedelta(milliseconds=500)
+    assert rules[Kind.RATE_LIMIT].retries_max == 8
+    assert rules[Kind.RATE_LIMIT].backoff.initial == timedelta(milliseconds=100)
+    assert rules[Kind.RATE_LIMIT].backoff.maximum == timedelta(seconds=60)
+    assert settings.retry.cause(Kind.RATE_LIMIT).modification_hint == "slower"
+    assert settings.recovery.snapshot_retention_hours == 48
+    assert not settings.recovery.enable_snapshots
+    assert not settings.recovery.partial_commit_enabled
+    assert settings.escalate.max_message_length == 200
+    assert not settings.escalate.notify_immediately
+    assert (settings.language, settings.agent) == ("ja", ("small", "large"))
+    assert settings.checks == {"tests": {"run": ["pytest"]}}
+    assert settings.patterns == ("house-style",)
+
+
+@pytest.mark.spec("15")
+def test_the_origin_of_every_value_is_told(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        """\
+        [retry]
+        default_max_retries = 1
+        [limits]
+        parallel = 4
+        [checks.tests]
+        run = ["pytest"]
+        """,
+    )
+
+    assert loaded.values["limits.parallel"] == 4
+    assert loaded.origin["limits.parallel"] == "yaoki.toml"
+    assert loaded.origin["limits.pending_runs"] == "default"
+    assert loaded.origin["checks.tests"] == "yaoki.toml"
+    assert loaded.values["retry.cause_specific.INCOMPLETE.max_retries"] == 1
+    assert loaded.origin["retry.cause_specific.INCOMPLETE.max_retries"] == "derived"
+
+
+@pytest.mark.spec("15")
+def test_a_python_project_may_keep_its_settings_in_pyproject(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "[tool.yaoki.limits]\nparallel = 7\n", "pyproject.toml")
+
+    assert loaded.settings.limits.parallel == 7
+    assert loaded.origin["limits.parallel"] == "pyproject.toml"
+
+
+@pytest.mark.spec("15")
+def test_another_spelling_of_the_same_table_is_not_overlooked(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "tool = {yaoki = {limits = {parallel = 7}}}\n", "pyproject.toml")
+
+    assert loaded.settings.limits.parallel == 7
+
+
+def test_a_pyproject_without_our_name_is_none_of_our_business(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "this is [ not toml", "pyproject.toml")
+
+    assert loaded.settings == Settings()
+
+
+def test_two_settings_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.yaoki]\nlanguage = 'ja'\n", encoding="utf-8")
+
+    [found] = defects(tmp_path, "language = 'en'\n")
+
+    assert found == "yaoki.toml: pyproject.toml has [tool.yaoki] as well; keep one of them"
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text("[limits]\nparallel = 9\n", encoding="utf-8")
+
+    loaded = load_settings(tmp_path / "nowhere", {"YAOKI_CONFIG": str(other)})
+
+    assert loaded.settings.limits.parallel == 9
+    assert loaded.origin["limits.parallel"] == str(other)
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path, {"YAOKI_CONFIG": str(tmp_path / "none.toml")})
+    assert "cannot be read: no such file" in refused.value.defects[0]
+
+
+# ------------------------------------------------------------------ times
+
+
+@pytest.mark.spec("15")
+def test_times_nobody_wrote_give_way_to_those_that_somebody_wrote(tmp_path: Path) -> None:
+    limits = load(tmp_path, "[limits]\nhang_s = 3\n").settings.limits
+
+    assert limits.hang_s == 3
+    assert limits.hang_warning_s == 1.5
+    assert limits.deadline_s == 3600
+    # Short enough to notice a dead worker, long enough for a busy machine.
+    assert (limits.lease_s, limits.heartbeat_s) == (6.0, 1.0)
+
+
+@pytest.mark.spec("15")
+def test_very_small_times_are_possible(tmp_path: Path) -> None:
+    limits = load(
+        tmp_path,
+        """\
+        [limits]
+        heartbeat_s = 0.02
+        lease_s = 0.1
+        hang_warning_s = 0.2
+        hang_s = 0.3
+        deadline_s = 0.3
+        """,
+    ).settings.limits
+
+    assert [getattr(limits, name) for name in TIMES] == [0.02, 0.1, 0.2, 0.3, 0.3]
+
+
+@pytest.mark.spec("15", "2.2")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("heartbeat_s = 9\nlease_s = 9", "lease_s (9) must be above limits.heartbeat_s (9)"),
+        (
+            "lease_s = 50\nhang_warning_s = 40",
+            "hang_warning_s (40) must be above limits.lease_s (50)",
+        ),
+        (
+            "hang_warning_s = 9\nhang_s = 8\nlease_s=6",
+            "hang_s (8) must be above limits.hang_warning_s (9)",
+        ),
+        ("hang_s = 9\ndeadline_s = 8", "deadline_s (8) must not be below limits.hang_s (9)"),
+        (
+            "hang_s = 7200",
+            "deadline_s (3600, not given) must not be below limits.hang_s (7200)",
+        ),
+    ],
+)
+def test_times_out_of_order_are_refused_and_both_named(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    [found] = defects(tmp_path, f"[limits]\n{text}\n")
+
+    assert "timeouts are out of order: limits." in found
+    assert said in found
+
+
+@given(
+    strategies.dictionaries(
+        strategies.sampled_from(list(TIMES)), strategies.floats(0.001, 10_000), max_size=5
+    )
+)
+@sampled(max_examples=60, deadline=None)
+@pytest.mark.spec("15")
+def test_whatever_is_accepted_is_in_order(
+    tmp_path_factory: pytest.TempPathFactory, written: dict[str, float]
+) -> None:
+    """Only a lease that nobody wrote may be longer than the warning: see the floor of `TIMES`."""
+    top = tmp_path_factory.mktemp("top")
+    text = "[limits]\n" + "".join(f"{name} = {value!r}\n" for name, value in written.items())
+    try:
+        limits = load(top, text).settings.limits
+    except SettingsInvalid:
+        return
+
+    heartbeat, lease, warning, hang, deadline = (getattr(limits, name) for name in TIMES)
+    assert heartbeat < lease
+    assert warning < hang <= deadline
+    assert lease < warning or "lease_s" not in written
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.spec("15", "0.6")
+def test_every_defect_is_said_at_once(tmp_path: Path) -> None:
+    found = defects(
+        tmp_path,
+        """\
+        languge = "ja"
+        agent = "smal"
+        [agents.small]
+        command = "x"
+        [retry]
+        max_retries = 3
+        default_max_retries = 20
+        [retry.default_backoff]
+        jitter = 2
+        [retry.cause_specific.FATAL_ERROR]
+        max_retries = 3
+        [retry.cause_specific.TIMOUT]
+        [limits]
+        paralel = 3
+        deadline_s = "x"
+        pending_runs = true
+        adopt = "kil"
+        [ui]
+        port = 3
+        [store]
+        backups = -1
+        """,
+    )
+
+    assert sorted(found) == sorted(
+        f"yaoki.toml: {line}"
+        for line in (
+            "languge: unknown key; did you mean 'language'?",
+            "agent: unknown agent 'smal'; did you mean 'small'?",
+            "retry.max_retries: retired; it is now default_max_retries",
+            "retry.default_max_retries: 20 retries can never be reached: max_total_attempts is 12",
+            "retry.default_backoff.jitter: must be from 0 to 1, not 2",
+            "retry.cause_specific.FATAL_ERROR: FATAL_ERROR is never retried",
+            "retry.cause_specific.TIMOUT: unknown kind of failure 'TIMOUT'; "
+            "did you mean 'TIMEOUT'?",
+            "limits.paralel: unknown key; did you mean 'parallel'?",
+            "limits.deadline_s: must be a number, not 'x'",
+            "limits.pending_runs: must be a whole number, not True",
+            "limits.adopt: must be adopt or kill, not 'kil'; did you mean 'kill'?",
+            "ui.port: unknown key",
+            "store.backups: must be from 0 to 1000, not -1",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("limits = 3", "limits: must be a table, not 3"),
+        ("agents = {mine = 'x'}", "agents.mine: must be a table, not 'x'"),
+        ("agent = []", "agent: must be a text or a list of texts, and not empty"),
+        ("[retry]\nretryable_failures = ['FATAL_ERROR']", "FATAL_ERROR is never retried"),
+        (
+            "[retry]\nretryable_failures = ['TIMEOUT']\n[retry.cause_specific.RATE_LIMIT]",
+            "cause_specific.RATE_LIMIT: nothing uses it: RATE_LIMIT is not among retryable",
+        ),
+        ("[escalate]\nmax_message_length = 501", "escalate.max_message_length"),
+        (
+            "[retry.default_backoff]\ninitial_delay_ms = 60000",
+            "initial_delay_ms 60000 is over max_delay_ms 30000",
+        ),
+        ("[retry.default_backoff]\ntype = 'expo'", "must be fixed or linear or exponential"),
+        ("[limits]\ndeadline_s = nan", "limits.deadline_s: must be from 0.001 to"),
+        ("[limits]\ndeadline_s = 2020-01-01", "limits.deadline_s: must be a number"),
+        ("[limits]\nparallel = 1.5", "limits.parallel: must be a whole number, not 1.5"),
+        ("[limits\nparallel = 1", "yaoki.toml:1:8: Expected"),
+        ("a = 1\na = 2\n", "yaoki.toml:2:6: Cannot overwrite a value"),
+    ],
+)
+@pytest.mark.spec("15")
+def test_a_wrong_value_is_refused_with_its_key(tmp_path: Path, text: str, said: str) -> None:
+    [found] = defects(tmp_path, text)
+
+    assert found.startswith("yaoki.toml")
+    assert said in found
+
+
+@pytest.mark.spec("14.4")
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "yaoki.toml").write_bytes(b"language = '\xff'")
+
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path, {})
+
+    assert refused.value.defects == ("yaoki.toml: byte 12 is not UTF-8",)
+
+
+@pytest.mark.spec("14.4")
+def test_a_huge_or_deep_file_is_refused(tmp_path: Path) -> None:
+    assert "more than the limit" in defects(tmp_path, "#" * (1 << 20) + "\n")[0]
+    assert defects(tmp_path, "a = " + "[" * 100_000)
+
+
+VALUES: Any = strategies.recursive(
+    strategies.sampled_from(["1", "-1", "true", "'x'", "1.5", "[]", "2020-01-01", "{}", "inf"]),
+    lambda inner: inner.map(lambda value: f"[{value}]"),
+    max_leaves=3,
+)
+KEYS = strategies.sampled_from(
+    [
+        *(f"retry.cause_specific.{kind}.max_retries" for kind in RETRYABLE),
+        *("retry", "retry.default_backoff", "retry.default_backoff.type", "retry.cause_specific"),
+        *("limits", "limits.parallel", "limits.adopt", "agents", "agents.a", "checks.a.run"),
+        *("agent", "patterns", "language", "ui", "store.url", "other", "retry.retryable_failures"),
+    ]
+)
+
+
+@given(strategies.dictionaries(KEYS, VALUES, max_size=4))
+@sampled(max_examples=100, deadline=None)
+@pytest.mark.spec("14.4")
+def test_any_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, written: dict[str, str]
+) -> None:
+    """Nothing but a refusal with its defects may come of it: any other exception fails here."""
+    text = "".join(f"{key} = {value}\n" for key, value in written.items())
+    found: object = None
+    try:
+        found = load(tmp_path_factory.mktemp("top"), text).settings
+    except SettingsInvalid as fault:
+        found = fault.defects
+
+    assert found
+
+
+# ------------------------------------------------------------------ retry overrides
+
+
+@pytest.mark.spec("5.6")
+def test_overrides_leave_what_they_do_not_name() -> None:
+    usual = Retry()
+
+    none, two = with_max_retries(usual, 0), with_max_retries(usual, 2)
+
+    assert [none.rule(kind).retries_max for kind in RETRYABLE] == [0, 0, 0, 0, 0, 0, 6]
+    assert [two.rule(kind).retries_max for kind in RETRYABLE] == [2, 2, 2, 3, 5, 2, 6]
+    assert (none.content_retries_max, two.content_retries_max) == (0, 2)
+    assert none.rule(Kind.RATE_LIMIT).backoff == usual.rule(Kind.RATE_LIMIT).backoff
+
+
+@pytest.mark.spec("5.6")
+def test_naming_a_kind_allows_its_retry() -> None:
+    without = replace(Retry(), retryable_failures=(Kind.INCOMPLETE,))
+
+    named = with_cause(without, Kind.TIMEOUT, Cause(max_retries=1))
+
+    assert named.retryable_failures == (Kind.INCOMPLETE, Kind.TIMEOUT)
+    assert named.rule(Kind.TIMEOUT).retries_max == 1
+
+
+@pytest.mark.spec("5.6")
+def test_iterations_count_the_first_try() -> None:
+    assert with_iterations(Retry(), 10).content_retries_max == 9
+    assert within_iterations(with_max_retries(Retry(), 9), 4).content_retries_max == 3
+    assert within_iterations(with_max_retries(Retry(), 1), 4).content_retries_max == 1
+
+
+@pytest.mark.spec("5.6")
+def test_no_retries_in_the_settings_hold_for_all_content() -> None:
+    """The shipped number of a single kind must not let it slip past the common zero."""
+    assert Retry(default_max_retries=0).content_retries_max == 0
+
+
+# ------------------------------------------------------------------ cost and reference
+
+
+def test_settings_are_read_without_the_model_library(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib, yaoki.formats.config, yaoki.formats.plan;"
+        "yaoki.formats.config.load_settings(pathlib.Path(sys.argv[1]), {});"
+        "sys.exit(bool({'pydantic', 'yaml'} & set(sys.modules)))"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+
+    assert ended.returncode == 0
+
+
+@pytest.mark.spec("15")
+def test_the_reference_page_names_every_key_and_its_default(tmp_path: Path) -> None:
+    page = REFERENCE.read_text(encoding="utf-8")
+    values = load_settings(tmp_path, {}).values
+
+    missing = {
+        key
+        for key, value in values.items()
+        if not key.startswith("retry.cause_specific.")
+        and f"| `{key}` | `{written(value)}` |" not in page
+    }
+
+    assert missing == set()
+
+
+def written(value: Any) -> str:
+    """As TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(f'"{item}"' for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else f"{value:.15g}"

@@ -1,0 +1,113 @@
+"""The notify section: defects are refused at once, and no address is ever shown whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from yaoki.core.settings.addresses import loopback, web_defect
+from yaoki.core.settings.settings import NOTICES, Notify
+from yaoki.errors import SettingsInvalid
+from yaoki.formats.config import load_settings
+
+
+def load(top: Path, text: str) -> Notify:
+    (top / "yaoki.toml").write_text(f"[notify]\n{text}\n", encoding="utf-8")
+    return load_settings(top, {}).settings.notify
+
+
+@pytest.mark.spec("10.5", "15")
+def test_every_key_is_read(tmp_path: Path) -> None:
+    notify = load(
+        tmp_path,
+        """\
+        desktop = true
+        command = ["tell", "--loud"]
+        pass_env = ["MY_*"]
+        webhook = "http://example.org:8080/x"
+        webhook_http = true
+        webhook_secret_env = "HOOK"
+        apprise = ["slack://a/b/c"]
+        apprise_env = "SERVICES"
+        timeout_s = 3
+        events = ["escalated", "finished"]
+        """,
+    )
+
+    assert notify.command == ("tell", "--loud")
+    assert (notify.timeout_s, notify.events) == (3.0, ("escalated", "finished"))
+    assert notify.channels == ("command", "webhook", "desktop", "apprise")
+
+
+@pytest.mark.spec("10.5")
+def test_nothing_is_sent_and_everything_is_told_unless_said_otherwise() -> None:
+    assert Notify().channels == ()
+    assert Notify().events == NOTICES == ("escalated", "finished", "paused", "warning")
+
+
+@pytest.mark.spec("15", "0.6")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("command = 'tell me'", "command: must be a list of texts, not 'tell me'"),
+        ("command = ['tell', '']", "command: must be a list of texts, none of them empty"),
+        ('command = ["a\\u0000b"]', "command: holds a NUL"),
+        ("events = []", "events: must hold from 1 to 100 texts, not 0"),
+        ("events = ['escalate']", "not 'escalate'; did you mean 'escalated'?"),
+        ("timeout_s = 0", "timeout_s: must be from 0.001 to 300, not 0"),
+        ("webhok = 'x'", "webhok: unknown key; did you mean 'webhook'?"),
+        ("webhook = 'ftp://example.org/k3y'", "webhook: must be http:// or https://"),
+        ("webhook = 'https://u:k3y@example.org/'", "without name, password or fragment"),
+        ("webhook = 'http://example.org/k3y'", "http is only for this machine"),
+        ("webhook = 'https://example.org:99999/k3y'", "webhook: there is no port 99999"),
+        ("webhook = ['https://example.org/k3y']", "webhook: must be text"),
+        ("apprise = 'slack://k3y'", "apprise: must be a list of texts"),
+        ("apprise = ['slack://a', 'k3y']", "apprise: number 2 must be an address like slack://…"),
+        ("apprise_env = 'k3y://x'", "apprise_env: must be the name of a variable"),
+        (
+            "webhook = 'https://example.org'\nwebhook_secret_env = 'k3y it self'",
+            "webhook_secret_env: must be the name of a variable",
+        ),
+    ],
+)
+def test_a_defect_is_refused_and_no_address_is_repeated(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(SettingsInvalid) as refused:
+        load(tmp_path, text)
+
+    [found] = refused.value.defects
+    assert said in found
+    assert "k3y" not in found
+
+
+@pytest.mark.spec("14.2")
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        ("http://localhost/x", True),
+        ("http://127.0.0.1:80", True),
+        ("http://[::1]:8080/x?y=z", True),
+        ("https://example.org/x", False),
+        ("http://127.0.0.1.example.org/", False),
+        ("http://localhost.example.org/", False),
+        ("http://localhost@example.org/", False),
+        ("http://example.org/?http://localhost/", False),
+        ("http://2130706433/", False),
+        ("http://example.org\\@localhost/", False),
+    ],
+)
+def test_only_this_machine_is_this_machine(address: str, local: bool) -> None:
+    assert loopback(address) is local
+    assert bool(web_defect(address, http=False)) is (not local and "https" not in address)
+
+
+@pytest.mark.spec("14.2")
+def test_no_listing_shows_an_address_whole(tmp_path: Path) -> None:
+    load(tmp_path, "webhook = 'https://example.org/k3y'\napprise = ['slack://k3y/k3y']")
+
+    values = load_settings(tmp_path, {}).values
+
+    assert values["notify.webhook"] == "https://example.org/[masked]"
+    assert values["notify.apprise"] == ["slack://[masked]"]

@@ -1,0 +1,1 @@
+"""What `yaoki init` finds."""

@@ -1,0 +1,390 @@
+"""What `yaoki init` finds in the files of a repository, and what it writes of it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.time_limits import has_line, reached
+from yaoki.adapters.agents.availability import answering
+from yaoki.adapters.agents.preset import describe
+from yaoki.adapters.checks.readers.choice import recognised
+from yaoki.core.settings.settings import Settings
+from yaoki.formats.discovery import (
+    Discovery,
+    Found,
+    Here,
+    State,
+    Tree,
+    Tried,
+    find,
+    install_of,
+    is_wanted,
+    settings_text,
+)
+from yaoki.formats.discovery.table import languages
+from yaoki.formats.plan.settings_parts import settled
+
+PYTEST = "python -m pytest -q --junit-xml {report}"
+PACKAGE = {"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": ""}}
+
+
+def found(files: Mapping[str, str]) -> Discovery:
+    texts = {path: text for path, text in files.items() if is_wanted(path)}
+    return find(Tree(frozenset(files), texts))
+
+
+def commands(files: Mapping[str, str]) -> dict[str, str]:
+    return {one.name: one.command for one in found(files).checks}
+
+
+def package(**held: object) -> str:
+    return json.dumps(held)
+
+
+# ------------------------------------------------------------------ one language at a time
+
+CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "pip": (
+        {"pyproject.toml": '[dependency-groups]\ndev = ["pytest>=8"]\n[tool.ruff]\n'},
+        {"tests": PYTEST, "lint": "ruff check --no-fix"},
+    ),
+    "uv": (
+        {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.mypy]\n", "uv.lock": ""},
+        {"tests": f"uv run --frozen {PYTEST}", "types": "uv run --frozen mypy ."},
+    ),
+    "poetry": (
+        {"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"\nmypy = "*"\n'},
+        {"tests": f"poetry run {PYTEST}", "types": "poetry run mypy ."},
+    ),
+    "pdm": (
+        {"pyproject.toml": '[tool.mypy]\nfiles = ["src"]\n', "pdm.lock": ""},
+        {"types": "pdm run mypy"},
+    ),
+    "hatch": (
+        {"pyproject.toml": "[tool.hatch.envs.default]\n[tool.black]\n[tool.pyright]\n"},
+        {"format": "hatch run black --check .", "pyright": "hatch run pyright"},
+    ),
+    "pipenv": (
+        {"Pipfile": '[dev-packages]\npytest = "*"\n', ".flake8": "", "pytest.ini": ""},
+        {"tests": f"pipenv run {PYTEST}", "flake8": "pipenv run flake8"},
+    ),
+    "requirements": (
+        {"requirements-dev.txt": "# tools\npytest==8.1\nmypy\n"},
+        {"tests": PYTEST, "types": "mypy ."},
+    ),
+    "unittest": (
+        {"setup.py": "", "tests/test_a.py": ""},
+        {"tests": "python -m unittest discover -s tests"},
+    ),
+    "tox": ({"tox.ini": "[tox]\n[flake8]\n"}, {"tests": "tox run", "flake8": "flake8"}),
+    "nox": ({"noxfile.py": ""}, {"tests": "nox"}),
+    "npm": (
+        {"package.json": json.dumps(PACKAGE), "package-lock.json": "{}", "tsconfig.json": ""},
+        {
+            "npm-test": "npm run --silent test",
+            "npm-lint": "npm run --silent lint",
+            "npm-types": "npx --no-install tsc --noEmit",
+        },
+    ),
+    "pnpm": (
+        {"package.json": package(scripts={"typecheck": "tsc"}), "pnpm-lock.yaml": ""},
+        {"pnpm-types": "pnpm --silent run typecheck"},
+    ),
+    "yarn": (
+        {"package.json": package(devDependencies={"jest": "1", "eslint": "9"}), "yarn.lock": ""},
+        {"yarn-test": "yarn run jest --ci", "yarn-lint": "yarn run eslint ."},
+    ),
+    "bun": (
+        {"package.json": package(packageManager="bun@1.2.0", scripts={"test": "bun test"})},
+        {"bun-test": "bun run test"},
+    ),
+    "vitest": (
+        {"package.json": package(devDependencies={"vitest": "3"}), "biome.json": "{}"},
+        {
+            "npm-test": "npx --no-install vitest run --reporter=junit --outputFile={report}",
+            "npm-lint": "npx --no-install biome check .",
+        },
+    ),
+    "npm's own placeholder": (
+        {"package.json": package(scripts={"test": 'echo "Error: no test specified" && exit 1'})},
+        {},
+    ),
+    "go": (
+        {"go.mod": "module x\n", ".golangci.yml": ""},
+        {
+            "go-tests": "go test ./...",
+            "go-vet": "go vet ./...",
+            "golangci-lint": "golangci-lint run",
+        },
+    ),
+    "rust": (
+        {"Cargo.toml": "[workspace]\n", "a/Cargo.toml": "[package]\n", "rustfmt.toml": ""},
+        {
+            "cargo-tests": "cargo test",
+            "clippy": "cargo clippy --all-targets -- -D warnings",
+            "rustfmt": "cargo fmt --check",
+        },
+    ),
+    "maven": (
+        {"pom.xml": "<modules><module>core</module></modules>", "core/pom.xml": ""},
+        {"mvn-tests": "mvn -B -q test"},
+    ),
+    "gradle": (
+        {"build.gradle.kts": 'plugins { id("ktlint") }', "gradlew": ""},
+        {
+            "gradle-tests": "./gradlew --console=plain --quiet test",
+            "ktlint": "./gradlew --console=plain --quiet ktlintCheck",
+        },
+    ),
+    "ruby": (
+        {"Gemfile": 'gem "rspec"\ngem "rubocop"\n'},
+        {"rspec": "bundle exec rspec", "rubocop": "bundle exec rubocop"},
+    ),
+    "php": (
+        {"composer.json": package(**{"require-dev": {"phpunit/phpunit": "*"}}), "phpstan.neon": ""},
+        {
+            "phpunit": "vendor/bin/phpunit --log-junit {report}",
+            "phpstan": "vendor/bin/phpstan analyse --no-progress",
+        },
+    ),
+    "dotnet": (
+        {"App.sln": "", "src/App.csproj": "", "test/App.Tests.csproj": ""},
+        {"dotnet-tests": "dotnet test --nologo"},
+    ),
+    "elixir": (
+        {"mix.exs": "{:credo, :dev}", ".formatter.exs": ""},
+        {
+            "mix-tests": "mix test",
+            "credo": "mix credo",
+            "mix-format": "mix format --check-formatted",
+        },
+    ),
+    "swift": (
+        {"Package.swift": "", "Tests/AppTests/a.swift": "", ".swiftlint.yml": ""},
+        {"swift-tests": "swift test", "swiftlint": "swiftlint lint --strict"},
+    ),
+    "cmake": (
+        {"CMakeLists.txt": "enable_testing()\n", "lib/CMakeLists.txt": ""},
+        {
+            "ctest": "cmake -S . -B build && cmake --build build && ctest --test-dir build "
+            '--output-on-failure --output-junit "$YAOKI_REPORT"'
+        },
+    ),
+    "meson": (
+        {"meson.build": ""},
+        {"meson-tests": "meson setup build && meson test -C build --print-errorlogs"},
+    ),
+    "deno": (
+        {"deno.jsonc": '{\n  // tasks\n  "tasks": {"test": "deno test -A"}\n}'},
+        {"deno-tests": "deno task test", "deno-lint": "deno lint", "deno-check": "deno check ."},
+    ),
+    "haskell": ({"stack.yaml": "", "x.cabal": ""}, {"stack-tests": "stack test"}),
+    "dart": (
+        {"pubspec.yaml": "sdk: flutter\n", "test/a_test.dart": ""},
+        {"flutter-tests": "flutter test", "flutter-analyze": "flutter analyze"},
+    ),
+    "scala": ({"build.sbt": ""}, {"sbt-tests": "sbt -no-colors test"}),
+    "zig": (
+        {"build.zig": 'b.step("test", "run tests")'},
+        {"zig-tests": "zig build test", "zig-fmt": "zig fmt --check ."},
+    ),
+    "make": (
+        {"Makefile": "X := 1\n.PHONY: test\ntest: build\n\ttrue\nlint:\n\ttrue\n"},
+        {"make-test": "make test", "make-lint": "make lint"},
+    ),
+}
+
+
+@pytest.mark.spec("12.3")
+@pytest.mark.parametrize("name", CASES)
+def test_the_commands_of_an_ecosystem_are_found(name: str) -> None:
+    files, wanted = CASES[name]
+
+    assert commands(files) == wanted
+
+
+@pytest.mark.spec("12.3")
+def test_parts_of_a_mixed_repository_are_found_where_they_stand() -> None:
+    files = {
+        "backend/pyproject.toml": "[tool.pytest.ini_options]\n",
+        "frontend/package.json": json.dumps(PACKAGE),
+        "services/mail/go.mod": "module mail\n",
+        "Makefile": "test:\n\tmake -C backend test\n",
+    }
+
+    held = {one.name: one.folder for one in found(files).checks}
+
+    assert held == {
+        "tests-backend": "backend",
+        "npm-test-frontend": "frontend",
+        "npm-lint-frontend": "frontend",
+        "go-tests-services-mail": "services/mail",
+        "go-vet-services-mail": "services/mail",
+    }
+
+
+@pytest.mark.spec("12.3")
+def test_a_makefile_that_may_do_more_than_what_was_found_elsewhere_is_named() -> None:
+    makefile = "test:\n\tmake -C backend test\nlint:\n\ttrue\n"
+    apart = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
+    together = {"pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
+
+    assert [one.command for one in found(apart).passed_over] == ["make test"]
+    assert [one.command for one in found(together).passed_over] == []
+    assert "make-lint" in commands(apart)
+
+
+@pytest.mark.spec("12.3")
+def test_a_workspace_speaks_for_its_members_and_lends_them_its_manager() -> None:
+    covered = {
+        "package.json": package(workspaces=["packages/*"], scripts={"test": "x"}),
+        "packages/a/package.json": package(scripts={"test": "y"}),
+    }
+
+    assert list(commands(covered)) == ["npm-test"]
+
+
+@pytest.mark.spec("12.3")
+def test_samples_vendored_and_generated_folders_are_passed_over() -> None:
+    mods = ("node_modules/a", "vendor/b", "examples/c", "tests/fixtures/d", ".hidden/e", "1/2/3/4")
+
+    assert commands({f"{folder}/go.mod": "module x\n" for folder in mods}) == {}
+
+
+@pytest.mark.spec("12.3")
+def test_a_manifest_that_cannot_be_read_says_nothing_and_stops_nothing() -> None:
+    deep = "[" * 200_000
+    files = {"pyproject.toml": "[tool.pytest", "package.json": deep, "go.mod": "module x\n"}
+
+    assert list(commands(files)) == ["go-tests", "go-vet"]
+
+
+@pytest.mark.spec("12.3")
+def test_too_many_projects_are_counted_and_not_hidden() -> None:
+    held = found({f"s{number:03}/go.mod": "module x\n" for number in range(100)})
+
+    assert len(held.checks) == 40
+    assert held.left_out > 0
+
+
+@pytest.mark.spec("12.3")
+def test_a_source_layout_is_proven_in_the_worktree_and_not_where_it_is_installed() -> None:
+    files = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/app/__init__.py": ""}
+
+    [tests] = found(files).checks
+
+    assert tests.env == {"PYTHONPATH": "src"}
+
+
+@pytest.mark.spec("12.3")
+def test_every_tool_of_the_tables_has_a_remedy_and_every_check_a_name_of_its_own() -> None:
+    for language in languages():
+        for tool in language.tool:
+            installs = [tool.install, *(manager.install for manager in language.manager)]
+            assert any(installs), f"{language.name}: {tool.name}"
+    held = found({path: text for files, _ in CASES.values() for path, text in files.items()})
+    names = [one.name for one in held.checks]
+    assert len(names) == len(set(names)) > 30
+    assert install_of("go") == "apt install golang-go, or brew install go"
+    assert recognised(found(CASES["uv"][0]).checks[0].run) == "pytest"
+
+
+# ------------------------------------------------------------------ what is written
+
+
+def a_check(name: str = "tests", **more: object) -> Found:
+    held = Found(name, "pytest", "tests", "Python", "pyproject.toml", run=("a", 'b"c\\'))
+    return replace(held, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("12.3", "15")
+def test_what_is_written_is_read_back_and_can_be_used() -> None:
+    agents = [Here("claude", "Claude Code", True, "2.1"), Here("codex", "Codex", False, "hangs")]
+    tried = [
+        Tried(a_check(), State.GREEN),
+        Tried(
+            a_check("web", folder="web", env={"A": "b"}),
+            State.RED,
+            "red: 2 failures",
+            2,
+            known=True,
+        ),
+        Tried(a_check("gone"), State.MISSING, "go is not installed\nreally", next="apt install go"),
+        Tried(a_check("slow"), State.CUT_OFF, "did not end"),
+    ]
+
+    text = settings_text(agents, tried)
+
+    held = tomllib.loads(text)
+    assert held["agent"] == "claude"
+    assert list(held["agents"]) == ["claude"]
+    assert list(held["checks"]) == ["tests", "web", "slow"]
+    assert held["checks"]["tests"]["run"] == ["a", 'b"c\\']
+    assert held["checks"]["web"]["baseline"] == "known"
+    assert "baseline" not in held["checks"]["tests"]
+    assert "# cannot run here: go is not installed really\n# what helps: apt install go" in text
+    assert "# [checks.gone]" in text
+    own = Settings(agent=("claude",), agents=held["agents"], checks=held["checks"])
+    assert [spec.name for spec in settled(own).checks] == ["tests", "web", "slow"]
+
+
+@pytest.mark.spec("12.3")
+def test_foreign_words_cannot_leave_their_comment() -> None:
+    words = "x\n[limits]\nparallel = 99\r\x1b[2J\x07"
+
+    text = settings_text([], [Tried(a_check(), State.BROKEN, words, next=words)])
+
+    assert tomllib.loads(text)["limits"] == {"parallel": 2}
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+@pytest.mark.spec("12.3")
+def test_nothing_found_is_said_in_the_file() -> None:
+    text = settings_text([], [])
+
+    assert list(tomllib.loads(text)) == ["limits"]
+    assert "No check was found" in text
+    assert "No agent that yaoki knows" in text
+
+
+# ------------------------------------------------------------------ agents
+
+
+def a_program(folder: Path, name: str, body: str) -> str:
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+@pytest.mark.spec("12.3")
+def test_agents_are_asked_at_once_and_one_that_hangs_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    good = a_program(tmp_path, "good", "echo '  '; echo 'agent 1.2.3'")
+    hangs = a_program(tmp_path, "hangs", f"echo $$ > {pid}; exec sleep 60")
+    falls = a_program(tmp_path, "falls", "echo no key >&2; exit 3")
+    about = describe("claude")
+    programs = (good, hangs, falls, str(tmp_path / "none"))
+    asked = [replace(about, program=program) for program in programs]
+
+    held, limit_s = reached(
+        lambda limit_s: answering(asked, timedelta(seconds=limit_s)),
+        lambda seen: has_line(pid) and "did not end" not in seen[0].words + seen[2].words,
+        (2.0, 8.0, 32.0),
+    )
+
+    assert [one.answers for one in held] == [True, False, False, False]
+    assert held[0].words == "agent 1.2.3"
+    assert f"did not end within {limit_s:g} s" in held[1].words
+    assert held[2].words == "exit code 3: no key"
+    assert "not on the PATH" in held[3].words
+    assert not psutil.pid_exists(int(pid.read_text()))

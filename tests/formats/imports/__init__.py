@@ -1,0 +1,1 @@
+"""Task lists of other tools."""

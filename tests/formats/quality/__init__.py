@@ -1,0 +1,1 @@
+"""Criteria on a diff."""

@@ -1,0 +1,185 @@
+"""The criteria Q2 to Q4 on diffs: a table of what must be found and what must not."""
+
+import difflib
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yaoki.core.model import Finding, Outcome
+from yaoki.formats.quality import Change, Claims, judge
+from yaoki.formats.quality.criteria import MARKS_MAX, TEXT_CHARS_MAX
+from yaoki.formats.quality.languages import ENDINGS, language_of
+from yaoki.formats.quality.lexer import read
+
+pytestmark = pytest.mark.spec("4.3", "4.4", "4.5")
+
+TABLES = Path(__file__).parents[2] / "fixtures" / "quality"
+POSITIVE: list[dict[str, Any]] = yaml.safe_load((TABLES / "positive.yaml").read_text("utf-8"))
+NEGATIVE: list[dict[str, Any]] = yaml.safe_load((TABLES / "negative.yaml").read_text("utf-8"))
+PATTERNS = {"Q2": "todo-added", "Q3": "omission", "Q4": "syntax-error"}
+PARAMS = {"Q2": "todos", "Q3": "omissions", "Q4": "syntaxErrors"}
+SOUP = st.text(
+    st.sampled_from("(){}[]'\"`/*#\\\n\t <>-.$%…略TODO:=@rR|!,;x1\0\u2028"), max_size=300
+)
+
+
+def change(path: str, after: str | None, before: str | None = None) -> Change:
+    """A change with the lines its diff adds."""
+    old, new = (before or "").split("\n"), (after or "").split("\n")
+    blocks = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+    added = (n for tag, _, _, low, high in blocks if tag != "equal" for n in range(low, high))
+    return Change(path, before, after, tuple((n + 1, new[n]) for n in added))
+
+
+def of_case(case: dict[str, Any]) -> Change:
+    after = case.get("after")
+    if case.get("long_line"):
+        after = f"{after}{'x;' * 5000}"
+    return change(case["path"], after, case.get("before"))
+
+
+def see(*changes: Change) -> dict[str, Finding]:
+    return {finding.check: finding for finding in judge(changes, Claims(), exists=lambda _: True)}
+
+
+@pytest.mark.parametrize("case", POSITIVE, ids=lambda case: str(case["name"]))
+def test_what_must_be_found_is_found_where_it_stands(case: dict[str, Any]) -> None:
+    found = see(of_case(case))
+
+    # A stand-in often breaks the syntax as well; which of the two is wanted stands in the table.
+    assert set(case["found"]) <= set(found)
+    assert set(found) <= {*case["found"], "Q4"} if "Q3" in case["found"] else set(case["found"])
+    finding = found[case["found"][0]]
+    assert finding.outcome is Outcome.FAILED
+    assert finding.pattern == PATTERNS[finding.check]
+    told = finding.params[PARAMS[finding.check]]
+    assert [entry["file"] for entry in told] == [case["path"]]
+    assert told[0]["line"] == case.get("line", told[0]["line"])
+    assert finding.items[0].where == f"{case['path']}:{told[0]['line']}"
+    assert finding.params.get("truncated", False) is case.get("truncated", False)
+
+
+@pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: str(case["name"]))
+def test_what_only_looks_like_it_is_not_found(case: dict[str, Any]) -> None:
+    assert see(of_case(case)) == {}
+
+
+def test_the_table_is_large_enough() -> None:
+    assert len(POSITIVE) >= 60
+    assert len(NEGATIVE) >= 60
+    names = Counter(f"{case['path']} {case['name']}" for case in POSITIVE + NEGATIVE)
+    assert names.most_common(1)[0][1] == 1
+
+
+def test_the_marked_text_is_told_as_it_stands() -> None:
+    found = see(change("a.py", "x = 1\nif x:\n    # TODO: handle   errors\n    x = 2\n"))
+
+    assert found["Q2"].params["todos"] == [
+        {"file": "a.py", "line": 3, "text": "# TODO: handle errors"}
+    ]
+    assert "a.py:3" in found["Q2"].message
+
+
+def test_a_mark_that_moves_to_another_file_is_not_new() -> None:
+    whole = "# TODO: x\na = 1\nb = 2\n"
+
+    found = see(change("a.py", "b = 2\n", whole), change("b.py", "# TODO: x\na = 1\n"))
+
+    assert found == {}
+
+
+def test_a_moved_mark_excuses_only_one_copy() -> None:
+    found = see(change("a.py", "b = 2\n", "# TODO: x\nb = 2\n"), change("b.py", "# TODO: x\n" * 2))
+
+    assert len(found["Q2"].params["todos"]) == 1
+
+
+def test_findings_are_bounded_and_say_how_many_more_there_were() -> None:
+    found = see(change("a.py", "# TODO: " + "x" * 1000 + "\n" + "# TODO: y\nz = 1\n" * 100))
+
+    finding = found["Q2"]
+    assert len(finding.params["todos"]) == MARKS_MAX
+    assert finding.items[-1].name == f"and {101 - MARKS_MAX} more"
+    assert len(finding.params["todos"][0]["text"]) == TEXT_CHARS_MAX
+
+
+def test_every_broken_file_is_named() -> None:
+    found = see(change("a.py", "x = (\n"), change("b.js", "f(;\n}\n"), change("c.json", "{}"))
+
+    assert [error["file"] for error in found["Q4"].params["syntaxErrors"]] == ["a.py", "b.js"]
+
+
+def test_windows_line_ends_and_byte_order_marks_are_no_mistakes() -> None:
+    found = see(change("a.json", '\ufeff{"a":\r\n1}\r\n'), change("a.py", "\ufeffx = 1\r\n"))
+
+    assert found == {}
+
+
+def test_terminal_codes_in_a_mark_are_not_passed_on() -> None:
+    found = see(change("a.py", "# TODO: \x1b[31mred\x07\n"))
+
+    assert "\x1b" not in found["Q2"].params["todos"][0]["text"]
+
+
+@given(path=st.sampled_from(sorted(e for es in ENDINGS.values() for e in es.split())), text=SOUP)
+@settings(max_examples=400, deadline=None)
+def test_no_text_makes_it_raise(path: str, text: str) -> None:
+    judge([change(f"a.{path}", text, text[::-1])], Claims(said=text), exists=lambda _: False)
+
+
+@given(path=st.sampled_from(["a.js", "a.rs", "a.php", "a.cs", "a.swift", "a.rb"]), text=SOUP)
+@settings(max_examples=300, deadline=None)
+def test_the_code_keeps_its_shape_when_strings_are_blanked(path: str, text: str) -> None:
+    """Line numbers in findings depend on it."""
+    grammar = language_of(path)
+    assert grammar is not None
+
+    reading = read(text, grammar)
+
+    assert len(reading.code) == len(text)
+    assert [i for i, c in enumerate(reading.code) if c == "\n"] == [
+        i for i, c in enumerate(text) if c == "\n"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if a:\n    x = 1\n" + "elif a:\n    x = 1\n" * 2500,
+        "x = (a\n" + ".b\n" * 20_000 + ")\n",
+        "x = " + "[\n" * 5_000,
+        "x = " + "-\\\n" * 9_000 + "1\n",
+        "".join(" " * n + "if a:\n" for n in range(99)),
+    ],
+    ids=["branches", "attributes", "brackets", "signs", "blocks"],
+)
+def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
+    """A worker judges in a thread, whose stack is smaller."""
+    done: list[object] = []
+    changes = [
+        change("a.py", text),
+        change("a.json", "[\n" * 50_000),
+        change("a.toml", f"a = {'[' * 4000}"),
+    ]
+    worker = threading.Thread(
+        target=lambda: done.append(see(*changes, change("a.yaml", "[" * 4000)))
+    )
+    worker.start()
+    worker.join()
+
+    assert len(done) == 1
+
+
+@pytest.mark.parametrize("unit", ['\\"', "'", "/[", "`${", "<<A ", "/*", "{", "rest of ", "... "])
+@pytest.mark.parametrize("path", ["a.js", "a.rb", "a.rs", "a.py", "a.php", "a.cs"])
+@pytest.mark.timeout(20)
+def test_no_text_takes_squares_of_time(path: str, unit: str) -> None:
+    line = unit * (4000 // len(unit))
+
+    judge([change(path, f"{line}\n" * 60)], Claims(said=line * 10), exists=lambda _: True)

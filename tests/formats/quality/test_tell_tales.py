@@ -1,0 +1,97 @@
+"""Code that serves a check instead of the task, and code that only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.model.change import Change
+from yaoki.formats.quality import gamed, is_trivial
+
+
+def changed(after: str | None, before: str | None = None, path: str = "calc.py") -> Change:
+    return Change(path, before, after, ())
+
+
+TALES = [
+    "class Sum(int):\n    def __eq__(self, other):\n        return True\n",
+    "class Sum:\n    def __ne__(self, other):\n        return False\n",
+    "import os\nos._exit(0)\ndef add(): ...\n",
+    "import sys\nsys.exit(0)\ndef add(): ...\n",
+    "raise SystemExit(0)\ndef add(): ...\n",
+    "import atexit, os\natexit.register(os._exit, 0)\n",
+    "import atexit, os\natexit.register(lambda: os._exit(0))\n",
+    "import os\nfor word in ():\n    os._exit(0)\n",
+    "import os, sys\nif not sys.flags.optimize:\n    os.execv(sys.executable, ['-O', *sys.argv])\n",
+    "import os\nos.execvp('true', ['true'])\n",
+    "import atexit, os\ndef end():\n    os._exit(0)\natexit.register(end)\n",
+    "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
+    "import unittest\nsetattr(unittest.TestResult, 'addFailure', None)\n",
+    "import sys\nsys.exit = lambda code=0: None\n",
+    "import os\ndef f(a):\n    if 'PYTEST_CURRENT_TEST' in os.environ:\n        return 5\n",
+    "import sys\ndef f(a):\n    return 5 if 'unittest' in sys.modules else a\n",
+    "import sys\nif 'pytest' in sys.argv[0]:\n    X = 1\n",
+    "import os\nif any(n.startswith('YAOKI') for n in os.environ):\n    X = 1\n",
+    "import sys\nif sys._getframe(1).f_code.co_name.startswith('test_'):\n    X = 1\n",
+]
+HONEST = [
+    "class P:\n    def __eq__(self, o):\n        return isinstance(o, P) and self.x == o.x\n",
+    "class A:\n    def __eq__(self, o):\n        return o is not None\n",
+    "import sys\ndef main():\n    sys.exit(1)\nif __name__ == '__main__':\n    sys.exit(main())\n",
+    "import sys\ndef main(): ...\nsys.exit(main())\n",
+    "import atexit\natexit.register(print)\n",
+    "import os\nif __name__ == '__main__':\n    os._exit(1)\n",
+    "import sys\nsys.excepthook = print\n",
+    "import os\nif os.environ.get('TERM') == 'dumb':\n    X = 1\n",
+    "import sys\nif 'numpy' in sys.modules:\n    X = 1\n",
+    "import sys\nif len(sys.argv) > 1:\n    X = 1\n",
+    "def broken(:\n",
+]
+
+
+@pytest.mark.spec("17.4", "0.1")
+@pytest.mark.parametrize("code", TALES)
+def test_code_that_serves_the_check_is_a_tell_tale(code: str) -> None:
+    found = gamed([changed(code)])
+
+    assert found is not None
+    assert found.pattern == "gamed"
+    assert found.items[0].where.startswith("calc.py:")
+
+
+@pytest.mark.spec("17.4")
+@pytest.mark.parametrize("code", HONEST)
+def test_honest_code_is_none(code: str) -> None:
+    assert gamed([changed(code)]) is None
+
+
+@pytest.mark.spec("17.4")
+def test_what_stood_there_before_and_tests_themselves_are_not_this_tasks() -> None:
+    assert gamed([changed(TALES[0] + "X = 1\n", TALES[0])]) is None
+    assert gamed([changed(TALES[0], path="tests/test_calc.py")]) is None
+    assert gamed([changed(None, TALES[0])]) is None
+
+
+@pytest.mark.spec("3.5")
+@pytest.mark.parametrize(
+    ("path", "before", "after", "trivial"),
+    [
+        ("a.py", "x = 1\n", "x = 1\n\n", True),
+        ("a.py", "x = 1\n", "x = 1  # one\n", True),
+        ("a.py", "x = 1\n", "x = 2\n", False),
+        ("a.py", "x = 'a'\n", "x = 'b'\n", False),
+        ("a.py", None, "", True),
+        ("a.py", None, "# only words\n", True),
+        ("a.py", None, "x = 1\n", False),
+        ("a.py", "x = 1\n", None, False),
+        ("a.js", "let x = 1;\n", "let x = 1; // one\n", True),
+        ("a.js", "let x = 'a';\n", "let x = 'b';\n", False),
+        ("notes.md", "# Title\n", "# Other title\n", False),
+        ("notes.md", "words\n", "words\n\n", True),
+        ("data.txt", "a b\n", "a  b\n", True),
+        ("Makefile", "all:\n\ttrue\n", "all:\n\tfalse\n", False),
+    ],
+)
+def test_blank_lines_comments_and_empty_files_are_trivial(
+    path: str, before: str | None, after: str | None, trivial: bool
+) -> None:
+    assert is_trivial([changed(after, before, path)]) is trivial

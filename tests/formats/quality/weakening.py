@@ -1,0 +1,25 @@
+"""What the review of a change says of the tests, with trees made from the change alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from yaoki.core.decide.integrity import finding
+from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.formats.quality import Change
+from yaoki.formats.quality.definition.review import review
+
+
+def reviewed(changes: Sequence[Change], commands: Iterable[str] = ()) -> DefinitionReview:
+    """`commands` are programs that checks of the plan run."""
+    checks = [CheckSpec(name, argv=(name,)) for name in commands]
+    before = {one.path: one.before for one in changes if one.before is not None}
+    after = {one.path: one.after for one in changes if one.after is not None}
+    base, candidate = (TreeView(frozenset(held), held.get) for held in (before, after))
+    return review(checks, changes, base, candidate, scope=(), allow_weaker_tests=False)
+
+
+def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding | None:
+    found = reviewed(changes, commands).weakened
+    return finding(found) if found else None

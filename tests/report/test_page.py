@@ -1,0 +1,153 @@
+"""What the page of a report says to who reads nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW
+from tests.report.test_report import CATALOGUE, HandGit, a_line, a_story, entry, landed, name
+from tests.report.test_report import report_of as any_report
+from tests.views.test_views import RUN, a_row
+from yaoki.app.check_output import StoredOutputs
+from yaoki.core.model import State
+from yaoki.ports import Entry, SavedWork
+from yaoki.report import Sources, fold, look, page, report_document
+from yaoki.views import run_view
+
+WEAKENED = {"kind": "QUALITY_FAILURE", "pattern": "test-weakened", "message": "a test is gone"}
+
+
+def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> list[Entry]:
+    """Ten seconds in, a person is asked for eighty; the same attempt then lands."""
+    story = a_story(1, 0, **exit_)
+    head = story[:4]
+    proven: dict[str, Any] = {"passed": True, "commit": name(1), "onto": name(0)}
+    seen: dict[str, Any] = {"check": "tests", "outcome": outcome, "commit": name(1), "exit_code": 0}
+    return [
+        *head,
+        entry(10, "ESCALATE_DECISION", 1, failure=WEAKENED, blocked="MAX_RETRIES"),
+        entry(90, "ESCALATION_ANSWERED", 1, choice=choice),
+        entry(91, "TASK_CLAIMED", 1),
+        entry(92, "CHECK_FINISHED", 1, **seen, seconds=0.5, message="", log=""),
+        entry(92, "QUALITY_JUDGMENT", 1, **proven),
+        entry(95, "TASK_LANDED", 1, commit=name(1)),
+    ]
+
+
+def page_of(entries: list[Entry], n: int = 1, **more: Any) -> str:
+    report, _ = any_report(landed(n), entries, a_line(n), **more)
+    # The builders' clock stands still; the last entry is the end of the run.
+    report["time"]["wall_s"] = 100.0
+    return page(report)
+
+
+def story_of(html: str, task: str) -> str:
+    rows = re.findall(r"<tr>.*?</tr>", html, re.DOTALL)
+    row = next(row for row in rows if f">{task}<" in row and 'class="why"' in row)
+    return re.sub(r"<[^>]+>", " ", row.partition('class="why"')[2])
+
+
+@pytest.mark.spec("0.1", "10.4")
+def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
+    html = page_of(asked_in_the_middle("waive", "WAIVED"))
+
+    told = story_of(html, "t1")
+    assert "landed because a person waived tests" in told
+    assert "attempt 1: tests were weakened" in told
+    assert "at the first attempt" not in told
+
+
+@pytest.mark.spec("0.1", "10.4")
+@pytest.mark.parametrize(
+    ("exit_", "words"),
+    [
+        ({"ended_by": "hang"}, "its agent hung and was ended"),
+        ({"signal": 11}, "its agent crashed (signal 11)"),
+        ({"code": 3}, "its agent ended with exit code 3"),
+    ],
+)
+def test_an_agent_that_did_not_end_well_is_told_of_work_that_landed(
+    exit_: dict[str, Any], words: str
+) -> None:
+    told = story_of(page_of(a_story(1, 0, **exit_)), "t1")
+
+    assert words in told
+    assert "at the first attempt" not in told
+
+
+def test_a_smooth_landing_stays_one_line() -> None:
+    assert "at the first attempt" in story_of(page_of(a_story(1, 0, code=0)), "t1")
+
+
+@pytest.mark.spec("0.1", "10.4")
+def test_waiting_for_a_person_is_drawn_apart_from_work() -> None:
+    html = page_of(asked_in_the_middle("retry"))
+
+    bars = re.findall(r'<rect class="bar ([a-z]*)" x="([\d.]+)" width="([\d.]+)"', html)
+    assert bars == [("good", "0.0", "100.0"), ("asks", "100.0", "800.0"), ("good", "900.0", "50.0")]
+    assert "waiting for a person</li>" in html
+
+
+def test_a_question_that_nobody_answered_is_drawn_up_to_now() -> None:
+    entries = asked_in_the_middle("retry")[:5]
+    report, _ = any_report([a_row(1, State.ESCALATED, attempt=1)], entries, HandGit([]))
+    report["time"]["wall_s"] = 100.0
+
+    bars = re.findall(r'<rect class="bar ([a-z]*)" x="([\d.]+)" width="([\d.]+)"', page(report))
+
+    assert bars == [("bad", "0.0", "100.0"), ("asks", "100.0", "900.0")]
+
+
+@pytest.mark.parametrize(("told", "branch"), [("release", "release"), ("", RUN.base_branch)])
+def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> None:
+    """By `yaoki merge` the journal knows it; by git itself it is the base branch."""
+    merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
+    rows, git = landed(1), a_line(1)
+    view = run_view(replace(RUN, merged=name(1)), rows, {rows[0].id: ()}, resting=True)
+    facts = look(git, RUN.base, name(1), [name(1)])
+    held = fold(CATALOGUE, [*a_story(1, 0), *merged])
+    made = report_document(
+        Sources(view, held, facts, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+    )
+
+    html = page({**made, "receipt": None})
+
+    assert f"merged into <b>{branch} at {name(1)[:10]}</b>" in html
+    assert name(1) not in html.partition("<footer>")[2]
+
+
+def test_only_a_run_in_which_somebody_asks_has_those_first() -> None:
+    report, _ = any_report([a_row(1, State.ESCALATED, question="?")], [], HandGit([]))
+
+    assert "those that need you first" in page(report)
+    assert "those that need you first" not in page_of(a_story(1, 0))
+
+
+def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
+    rows = landed(1)
+    last = replace(rows[0], name="done_when", kind="check")
+    report, _ = any_report([last], a_story(1, 0), a_line(1))
+    report["time"]["wall_s"] = 100.0
+
+    html = page(report)
+
+    assert "done_when" not in html
+    assert html.count("the whole, proven once more") >= 3
+
+
+def test_kept_work_stands_by_task() -> None:
+    rows = [a_row(1, State.CANCELLED), a_row(2, State.CANCELLED)]
+    kept = [
+        SavedWork(f"{RUN.id}-{task}", attempt, f"refs/x/{task}/{attempt}", name(n), NOW, "")
+        for n, (task, attempt) in enumerate([(2, 1), (1, 1), (2, 2), (1, 2)], start=10)
+    ]
+    report, _ = any_report(rows, [], HandGit([]), kept=kept)
+
+    refs = re.findall(r"refs/x/(\d/\d)", page(report))
+
+    assert refs == ["1/1", "1/2", "2/1", "2/2"]

@@ -1,0 +1,547 @@
+"""The report of any run is bounded and truthful; a receipt notices every changed byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, SECOND
+from tests.views.test_views import RUN, a_row
+from yaoki.app.check_output import StoredOutputs
+from yaoki.core.model import Catalogue, CheckSpec, Choice, Question, State
+from yaoki.ports import Entry, Row, SavedWork
+from yaoki.report import (
+    Branch,
+    Held,
+    Sources,
+    Step,
+    file_text,
+    fold,
+    look,
+    make,
+    markdown,
+    page,
+    report_document,
+    verify,
+)
+from yaoki.report.canonical import sealed
+from yaoki.report.words import duration, money, verdict
+from yaoki.views import run_view
+
+BASE, TREE = "b" * 40, "7" * 40
+CATALOGUE = Catalogue(checks={"tests": CheckSpec("tests", argv=("pytest", "-q"))})
+
+
+def name(n: int) -> str:
+    return f"{n:040x}"
+
+
+def entry(seq: int, event: str, task: int = 0, attempt: int = 1, **data: Any) -> Entry:
+    task_id = f"{RUN.id}-{task}" if task else ""
+    return Entry(seq, NOW + seq * SECOND, RUN.id, task_id, attempt, event, data)
+
+
+def a_story(task: int, seq: int, **exit_: Any) -> list[Entry]:
+    """A task that lands at once."""
+    seen: dict[str, Any] = {
+        "check": "tests",
+        "outcome": "PASSED",
+        "commit": name(task),
+        "exit_code": 0,
+    }
+    spec = {"name": f"t{task}", "goal": "g", "checks": ["tests"], "policy": "default"}
+    return [
+        entry(seq, "TASK_SUBMITTED", task, 0, n=task, spec=spec),
+        entry(seq, "TASK_CLAIMED", task, 0),
+        entry(seq, "ATTEMPT_STARTED", task, agent="small"),
+        entry(seq, "AGENT_FINISHED", task, exit={"seconds": 1.0, **exit_}),
+        entry(seq, "CHECK_FINISHED", task, **seen, seconds=0.5, message="", log=""),
+        entry(seq, "QUALITY_JUDGMENT", task, passed=True, commit=name(task), onto=name(task - 1)),
+        entry(seq, "TASK_LANDED", task, commit=name(task)),
+    ]
+
+
+@dataclass
+class HandGit:
+    """Commits 1 to n in a row, each the landing of the task of its number."""
+
+    steps: list[Step]
+    ref: str = "refs/heads/yaoki/run00001"
+    more: dict[str, str] = field(default_factory=dict)
+
+    def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
+        here = {BASE: TREE, **{step.commit: step.tree for step in self.steps}, **self.more}
+        here[self.ref] = TREE
+        return {commit: here[commit] for commit in commits if commit in here}
+
+    def line(self, base: str, head: str) -> list[Step]:
+        return self.steps
+
+    def reachable(self, base: str, head: str) -> frozenset[str]:
+        return frozenset(step.commit for step in self.steps)
+
+    def holding(self, commit: str, ref: str) -> list[str]:
+        return [self.ref] if ref in {"", self.ref} else []
+
+
+def a_line(n: int) -> HandGit:
+    before = [BASE, *(name(i) for i in range(1, n))]
+    return HandGit(
+        [
+            Step(name(i), f"{i + 500:040x}", before[i - 1], RUN.id, f"{RUN.id}-{i}")
+            for i in range(1, n + 1)
+        ]
+    )
+
+
+def report_of(
+    rows: Sequence[Row], entries: Iterator[Entry] | Sequence[Entry], git: HandGit, **more: Any
+) -> tuple[dict[str, Any], Branch]:
+    asked = {row.id: Question("?", (Choice.RETRY, Choice.WAIVE)) for row in rows if row.question}
+    view = run_view(RUN, rows, {row.id: () for row in rows}, resting=True, questions=asked)
+    head = git.steps[-1].commit if git.steps else BASE
+    branch = look(git, RUN.base, head, [row.landed for row in rows if row.landed])
+    told = fold(CATALOGUE, entries)
+    sources = Sources(view, told, branch, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+    made = report_document(replace(sources, **more))
+    return {**made, "receipt": make(made, branch)}, branch
+
+
+def landed(n: int) -> list[Row]:
+    return [a_row(i, State.DONE, landed=name(i), attempt=1) for i in range(1, n + 1)]
+
+
+def checked(data: bytes, git: HandGit, **more: Any) -> dict[str, tuple[bool | None, str]]:
+    lines = verify(data, git, measure=more.pop("measure", lambda _: None), **more)
+    return {line.name: (line.ok, " ".join(line.places)) for line in lines}
+
+
+def red(data: bytes, git: HandGit, **more: Any) -> dict[str, str]:
+    return {name: at for name, (ok, at) in checked(data, git, **more).items() if ok is False}
+
+
+# ------------------------------------------------------------------ what is told
+
+
+@pytest.mark.spec("10.6")
+def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> None:
+    silent, _ = report_of(landed(1), a_story(1, 1), a_line(1))
+    some, _ = report_of(landed(2), [*a_story(1, 1, cost=0.5), *a_story(2, 2)], a_line(2))
+    free, _ = report_of(landed(1), a_story(1, 1, cost=0.0, tokens=7), a_line(1))
+
+    assert (silent["numbers"]["cost"], silent["numbers"]["cost_untold"]) == (None, 1)
+    for text in (markdown(silent), page(silent)):
+        assert "$" not in text.partition("<style>")[0] + text.partition("</style>")[2]
+        assert "told its cost" in text, "a sentence, and no row of which nothing is known"
+    assert (some["numbers"]["cost"], some["numbers"]["cost_untold"]) == (0.5, 1)
+    assert "at least $0.50" in page(some)
+    assert (free["numbers"]["cost"], money(0.0)) == (0.0, "$0.00"), "told to be free"
+    assert free["numbers"]["tokens"] == 7
+
+
+@pytest.mark.spec("6.4")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"known": ["test_old", "test_older"]},
+        {"message": "2 failures stood at the base already: test_old, test_older"},
+    ],
+)
+def test_what_was_red_before_is_told_also_from_journals_that_only_say_it(
+    told: dict[str, Any],
+) -> None:
+    story = [
+        replace(one, data={**one.data, **told}) if one.event == "CHECK_FINISHED" else one
+        for one in a_story(1, 1)
+    ]
+
+    made, _ = report_of(landed(1), story, a_line(1))
+
+    (red,) = made["red_before"]
+    assert (red["check"], red["failures"]) == ("tests", "test_old, test_older")
+
+
+@pytest.mark.spec("0.1", "0.5")
+def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
+    rows = [a_row(1, State.DONE, landed=name(2), attempt=1)]
+
+    made, _ = report_of(rows, a_story(1, 1), a_line(2))
+
+    assert made["tasks"][0]["proof"] is None
+    assert "| t1 | unknown | 1 | unknown |" in markdown(made)
+
+
+@pytest.mark.spec("12.1")
+def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
+    """Claimed after 10 s, fell after 5 more, tried again 20 s later, then asked."""
+    failure = {"kind": "TIMEOUT", "message": "too late"}
+    entries = [
+        entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
+        entry(10, "TASK_CLAIMED", 1, 0),
+        entry(11, "ATTEMPT_STARTED", 1, agent="small"),
+        entry(15, "RETRY_DECISION", 1, failure=failure),
+        entry(35, "TASK_CLAIMED", 1),
+        entry(40, "ESCALATE_DECISION", 1, failure=failure, blocked="MAX_RETRIES"),
+    ]
+    rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
+
+    made, _ = report_of(rows, entries, a_line(0), now=NOW + timedelta(seconds=100))
+
+    assert made["time"]["waiting"] == {"turn_s": 10.0, "retry_s": 20.0, "person_s": 60.0}
+    assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (100.0, None)
+    assert "| time so far | 1 min 40 s |" in markdown(made)
+    assert "so far" in page(made)
+    assert "from start to end" not in markdown(made) + page(made)
+    assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
+    assert made["not_retried"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
+    assert "- 1 attempt ended by TIMEOUT, not tried again" in markdown(made)
+
+
+@pytest.mark.spec("10.3", "10.4", "14.4")
+def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() -> None:
+    rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
+
+    made, _ = report_of(rows, [], a_line(0), held=lambda _: Held("/w", "x; rm -rf ~"))
+
+    commands = [answer["command"] for answer in made["asking"][0]["answers"]]
+    assert commands == [
+        'yaoki answer run00001-1 retry "words for the agent"',
+        "yaoki answer run00001-1 waive --check 'x; rm -rf ~'",
+    ]
+
+
+@pytest.mark.spec("10.4")
+def test_nobody_is_offered_words_for_an_agent_where_none_works() -> None:
+    rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
+
+    made, _ = report_of(rows, [], a_line(0), held=lambda _: Held("", "tests"))
+
+    retry = made["asking"][0]["answers"][0]
+    assert retry["command"] == "yaoki answer run00001-1 retry"
+    assert retry["what"] == "its checks run once more; no agent works on it"
+
+
+@pytest.mark.spec("6.6", "11.5")
+def test_a_check_that_passed_with_another_exit_code_than_zero_says_why() -> None:
+    story = [
+        replace(
+            e, data={**e.data, "exit_code": 1, "message": "1 failure stood at the base already"}
+        )
+        if e.event == "CHECK_FINISHED"
+        else e
+        for e in a_story(1, 1)
+    ]
+
+    made, _ = report_of(landed(1), story, a_line(1))
+
+    assert "PASSED, exit 1 (1 failure stood at the base already)" in markdown(made)
+
+
+@pytest.mark.spec("8.2")
+def test_kept_work_is_listed_unless_the_run_branch_holds_it() -> None:
+    rows = [*landed(1), a_row(2, State.CANCELLED)]
+    works = [
+        SavedWork(f"{RUN.id}-{task}", 1, f"refs/yaoki/work/{task}", commit, NOW, "s")
+        for task, commit in ((1, name(8)), (2, name(1)), (2, name(9)))
+    ]
+
+    made, _ = report_of(rows, a_story(1, 1), a_line(1), kept=works)
+
+    assert [one["commit"] for one in made["kept"]["work"]] == [name(9)]
+    assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in markdown(made)
+
+
+@pytest.mark.spec("11.5", "12.1")
+def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leaves_out() -> None:
+    count = 10_000
+    entries = (line for n in range(1, count + 1) for line in a_story(n, n))
+
+    made, _ = report_of(landed(count), entries, a_line(count))
+    html, text = page(made), markdown(made)
+
+    assert len(html) < 2_000_000
+    assert len(text) < 100_000
+    for told in (
+        "… 9,600 more tasks",
+        "… 9,940 more tasks",
+        "… 9,800 more, all of which stand in the receipt",
+    ):
+        assert told in html
+    assert "… 9,900 more tasks" in text
+    assert len(made["receipt"]["landed"]) == count
+    assert not red(file_text(made["receipt"]).encode(), a_line(count))
+
+
+@pytest.mark.spec("10.3", "12.1")
+def test_more_questions_than_fit_are_counted_truly() -> None:
+    asks = {"question": "?", "reason": "MAX_RETRIES"}
+    rows = [a_row(n, State.ESCALATED, **asks) for n in range(1, 1101)]
+
+    made, _ = report_of(rows, [], a_line(0))
+
+    assert (len(made["asking"]), made["asking_left_out"]) == (1000, 100)
+    assert "… 1,050 more questions" in page(made)
+    assert "… 1,070 more questions" in markdown(made)
+
+
+@pytest.mark.spec("0.4")
+def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count() -> None:
+    entries = [entry(n, "ATTEMPT_STARTED", 1, n, agent="small") for n in range(1, 1001)]
+
+    made, _ = report_of([a_row(1)], entries, a_line(0))
+
+    tries = made["tasks"][0]["attempts"]
+    assert (len(tries), tries[-1]["attempt"]) == (100, 1000)
+    assert made["numbers"]["attempts"] == 1000
+
+
+@pytest.mark.spec("0.6", "12.1")
+@pytest.mark.parametrize(
+    ("status", "numbers", "words"),
+    [
+        ("DONE", {"done": 3}, "The run is done: all 3 tasks are done, each proven by its checks."),
+        (
+            "DONE",
+            {"done": 2, "cancelled": 1, "whole_proven": True},
+            "The run is done: 2 of 3 tasks are done, all that had to be, each proven by its checks."
+            " The whole was then proven once more.",
+        ),
+        (
+            "DONE",
+            {"done": 2, "cancelled": 1, "dropped": 1},
+            "The run is done: 2 of 3 tasks are done, each proven by its checks;"
+            " 1 part of a group failed and was left out.",
+        ),
+        (
+            "ESCALATED",
+            {"done": 1, "asking": 1, "blocked": 1},
+            "The run needs you: 1 of 3 tasks is done and proven, 1 waits for your answer"
+            " and 1 cannot start before that.",
+        ),
+        (
+            "PAUSED",
+            {"done": 0, "open": 3},
+            "The run is paused (budget: spent): 0 of 3 tasks are done and proven"
+            " and 3 are still open.",
+        ),
+        (
+            "CANCELLED",
+            {"done": 1, "cancelled": 2},
+            "The run has ended without being done: 1 of 3 tasks is done and proven"
+            " and 2 were cancelled.",
+        ),
+        (
+            "ACTIVE",
+            {"done": 2, "open": 1},
+            "The run is not at its end: 2 of 3 tasks are done and proven so far"
+            " and 1 is still open.",
+        ),
+        (
+            "DONE",
+            {"done": 2, "lost": 1},
+            "The run had ended, but what landed of 1 task is not on its branch any more:"
+            " 2 of 3 tasks are done and proven.",
+        ),
+        (
+            "CANCELLED",
+            {"tasks": 1, "done": 0, "cancelled": 1},
+            "The run has ended without being done: 0 of 1 task is done and proven"
+            " and 1 was cancelled.",
+        ),
+        (
+            "DONE",
+            {"done": 3, "waived": 1},
+            "The run is done: all 3 tasks are done, each proven by its checks,"
+            " but for 1 with checks that a person waived.",
+        ),
+        (
+            "DONE",
+            {"done": 3, "waived": 3},
+            "The run is done: all 3 tasks are done, with checks that a person waived.",
+        ),
+        (
+            "ACTIVE",
+            {"done": 2, "waived": 1, "open": 1},
+            "The run is not at its end: 2 of 3 tasks are done (1 with checks that a person waived)"
+            " so far and 1 is still open.",
+        ),
+    ],
+)
+def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
+    status: str, numbers: dict[str, int], words: str
+) -> None:
+    names = ("asking", "blocked", "cancelled", "dropped", "lost", "open", "whole_proven", "waived")
+    none = dict.fromkeys(names, 0)
+
+    assert verdict(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (12.4, "12 s"),
+        (185, "3 min 05 s"),
+        (7620, "2 h 07 min"),
+        (273600, "3 d 4 h"),
+    ],
+)
+def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+# ------------------------------------------------------------------ the receipt
+
+
+@pytest.fixture(scope="module")
+def receipt() -> dict[str, Any]:
+    made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2)], a_line(2))
+    held: dict[str, Any] = made["receipt"]
+    return held
+
+
+def resealed(receipt: Mapping[str, Any], **more: Any) -> bytes:
+    """A forger who knows how digests are made."""
+    body = {key: held for key, held in receipt.items() if key != "digest"} | more
+    return file_text(sealed(body)).encode()
+
+
+@pytest.mark.spec("0.1", "12.1")
+def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
+    seen = checked(file_text(receipt).encode(), a_line(2))
+
+    assert {name: ok for name, (ok, _) in seen.items()} == {
+        **dict.fromkeys(
+            ("form", "digest", "commits", "trees", "line", "landed", "ref", "checks"), True
+        ),
+        "outputs": None,
+    }
+
+
+@pytest.mark.spec("0.6", "12.1")
+def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]) -> None:
+    """Every byte, in two ways: another one in its place, and none at all."""
+    data, git = file_text(receipt).encode(), a_line(2)
+
+    for at in range(len(data)):
+        other = b"1" if data[at : at + 1] != b"1" else b"2"
+        for changed in (data[:at] + other + data[at + 1 :], data[:at] + data[at + 1 :]):
+            found = red(changed, git)
+            assert found, f"byte {at} may be changed"
+            assert all(found.values()), f"no place is told for byte {at}: {found}"
+
+
+@pytest.mark.spec("12.1")
+def test_a_whole_report_is_verified_by_the_receipt_inside_it(receipt: dict[str, Any]) -> None:
+    changed = {**receipt, "status": "ACTIVE"}
+
+    assert not red(json.dumps({"schema": 1, "receipt": receipt}).encode(), a_line(2))
+    assert "digest" in red(json.dumps({"schema": 1, "receipt": changed}).encode(), a_line(2))
+
+
+@pytest.mark.spec("0.6")
+def test_a_change_inside_an_entry_is_found_in_that_entry(receipt: dict[str, Any]) -> None:
+    second = {**receipt["landed"][1], "attempt": 9}
+    data = file_text({**receipt, "landed": [receipt["landed"][0], second]}).encode()
+
+    assert red(data, a_line(2)) == {"digest": "landed 2: t2"}
+
+
+@pytest.mark.spec("0.1", "0.3")
+def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> None:
+    first, second = receipt["landed"]
+    line = receipt["line"]
+    other = {**second, "tree": TREE}
+    failed = {**second, "checks": [{**second["checks"][0], "outcome": "FAILED"}]}
+
+    assert "has the tree" in red(resealed(receipt, landed=[first, other]), a_line(2))["trees"]
+    assert "git has 2 steps" in red(resealed(receipt, line=line[:1]), a_line(2))["line"]
+    assert "line 1: git has" in red(resealed(receipt, line=line[::-1]), a_line(2))["line"]
+    assert "untold" in red(resealed(receipt, landed=[first]), a_line(2))["landed"]
+    assert "is not its landing" in red(resealed(receipt, landed=[first] * 2), a_line(2))["landed"]
+    assert "did not pass" in red(resealed(receipt, landed=[first, failed]), a_line(2))["checks"]
+    unproven = {**second, "checks": []}
+    assert (
+        "no check passed" in red(resealed(receipt, landed=[first, unproven]), a_line(2))["checks"]
+    )
+
+
+@pytest.mark.spec("0.1")
+def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -> None:
+    data = file_text(receipt).encode()
+    foreign = a_line(2)
+    foreign.steps[1] = replace(foreign.steps[1], task="")
+    loose = a_line(2)
+    loose.steps[0] = replace(loose.steps[0], parent=name(99))
+    poor, lost = a_line(1), a_line(2)
+    lost.ref = "refs/heads/main"
+    lost.more["refs/heads/yaoki/run00001"] = TREE
+
+    assert "is of nobody" in red(data, foreign)["line"]
+    assert "does not follow" in red(data, loose)["line"]
+    assert f"{name(2)} is not here" in red(data, poor)["commits"]
+    assert "does not hold" in red(data, lost)["ref"]
+
+
+@pytest.mark.spec("14.4")
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b"", "line 1, column 1"),
+        (b"[]", "not an object"),
+        (b'{"form": "x"}', "form: 'x'"),
+        (b'{"a": 1, "a": 2}', "'a' stands twice"),
+        (b'{"a": NaN}', "NaN is no number"),
+        (b'{"a":\n"\xff"}', "line 2, byte 2: no UTF-8"),
+        (b"[" * 100_000, ""),
+        (b'{"form": "yaoki-receipt", "schema": 2}', "this yaoki reads 1, not 2"),
+        (b'{"form": "yaoki-receipt", "schema": 1, "b": 1}', "b: is unknown"),
+    ],
+)
+def test_what_is_no_receipt_is_told_by_its_place(data: bytes, place: str) -> None:
+    found = red(data, a_line(0))
+
+    assert list(found) == ["form"]
+    assert place in found["form"]
+
+
+@pytest.mark.spec("14.4")
+def test_an_output_is_looked_for_only_below_its_own_folder(tmp_path: Path) -> None:
+    home = tmp_path / ".yaoki"
+    folder = home / "runs" / "r" / "r-1" / "1" / "checks" / "1-tests"
+    folder.mkdir(parents=True)
+    (folder / "out.log").write_text("platform linux -- Python 3.12.1, pytest-9.2.0\n")
+    (home / "secret").write_text("x")
+    (home / "runs" / "link").symlink_to(home / "secret")
+    stored = StoredOutputs(home)
+    log = "/elsewhere/.yaoki/runs/r/r-1/1/checks/1-tests/out.log"
+
+    (output,) = stored.outputs(log)
+
+    assert (output["file"], output["bytes"]) == ("runs/r/r-1/1/checks/1-tests/out.log", 46)
+    assert stored.measure(output["file"]) == {k: output[k] for k in ("bytes", "sha256")}
+    assert stored.versions(log) == {"python": "3.12.1", "pytest": "9.2.0"}
+    for file in ("secret", "runs/../secret", "runs/link", "/etc/passwd", "runs/none"):
+        assert stored.measure(file) is None
+
+
+@pytest.mark.spec("14.4")
+def test_foreign_text_stays_text_in_markdown_and_html() -> None:
+    hostile = "<b onclick=x>|`[a](b)`**\x1b[31m\u202e"
+    rows = [replace(row, name=hostile) for row in landed(1)]
+
+    made, _ = report_of(rows, a_story(1, 1), a_line(1))
+
+    html, text = page(made), markdown(made)
+    assert "<b onclick" not in html
+    assert "\x1b" not in html + text
+    assert "\u202e" not in html + text
+    (row,) = [line for line in text.splitlines() if line.startswith("| \\<b")]
+    assert row.replace("\\|", "").count("|") == 5, "a name makes no cell"
+    assert json.loads(json.dumps(made))["tasks"][0]["name"] == hostile

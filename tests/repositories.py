@@ -1,0 +1,154 @@
+"""Real repositories for tests: a user's checkout, a run on it, and a task's life by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from yaoki.adapters.workspace import GitWorkspace
+from yaoki.core.model import Failure, Kind, Run, RunId, Spec, Task, TaskId, Work
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+USER = {
+    "GIT_AUTHOR_NAME": "Una",
+    "GIT_AUTHOR_EMAIL": "una@example.org",
+    "GIT_COMMITTER_NAME": "Una",
+    "GIT_COMMITTER_EMAIL": "una@example.org",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+# Where yaoki may write below `.git`; everything else is the user's.
+OURS = ("objects", "worktrees", "refs/yaoki", "refs/heads/yaoki", "logs/refs/heads/yaoki")
+
+
+def git(folder: Path, *args: str, code: int = 0) -> str:
+    """What a person (or an agent) types in a shell."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | USER
+    done = subprocess.run(
+        ["git", *args],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == code, f"git {args}: {os.fsdecode(done.stderr)}"
+    return os.fsdecode(done.stdout).strip("\n")
+
+
+def approved(*_: object) -> None:
+    """Nobody refuses a merge or an undo here: its proof is the engine's business."""
+
+
+def write(folder: Path, **files: str) -> None:
+    """`write(folder, a__py="x")` writes `a.py`."""
+    for name, text in files.items():
+        path = folder / name.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def commit(folder: Path, message: str = "change") -> str:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def a_repository(folder: Path) -> Path:
+    """Six tracked files on `main`."""
+    git(folder, "init", "-q", "-b", "main", "repo")
+    repo = folder / "repo"
+    write(repo, README="hello\n", a__txt="a1\na2\na3\n", b__txt="b\n", __gitignore="*.log\n.env\n")
+    write(repo / "src", one__py="one = 1\n", two__py="two = 2\n")
+    commit(repo, "first")
+    return repo
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    repo: Path
+    root: Path
+    workspace: GitWorkspace
+    run: Run
+
+    def task(self, n: int = 1, **fields: object) -> Task:
+        spec = Spec(f"task{n}", f"Do {n}.\nMore words.")
+        return replace(Task(TaskId(f"{self.run.id}-{n}"), self.run.id, n, spec), **fields)  # type: ignore[arg-type]
+
+    def show(self, revision: str, path: str) -> str:
+        return git(self.repo, "show", f"{revision}:{path}")
+
+    def files(self, revision: str) -> set[str]:
+        names = git(self.repo, "ls-tree", "-r", "-z", "--name-only", revision)
+        return {name for name in names.split("\0") if name}
+
+    def refs(self) -> dict[str, str]:
+        lines = git(self.repo, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return dict(line.split(" ") for line in lines)
+
+
+def a_world(folder: Path, repo: Path | None = None) -> World:
+    there = repo or a_repository(folder)
+    base = git(there, "rev-parse", "main")
+    run = Run(RunId("ab12cd34"), "Make it\nbetter", str(there), "main", base, START)
+    root = folder / "state" / "worktrees"
+    world = World(there, root, GitWorkspace(there, root), run)
+    world.workspace.open_run(run)
+    return world
+
+
+def started(world: World, task: Task) -> Task:
+    """The task after prepare: an attempt has begun in its worktree."""
+    place = world.workspace.prepare(world.run, task, task.attempt + 1)
+    work = Work(base=place.base, worktree=str(place.worktree))
+    return replace(task, attempt=task.attempt + 1, work=work, fresh_next=False, feedback=None)
+
+
+def worked(world: World, task: Task, act: Callable[[Path], object]) -> Task:
+    """The task after an agent did something and everything was kept."""
+    begun = started(world, task)
+    act(Path(begun.work.worktree))
+    kept = world.workspace.keep(world.run, begun)
+    return replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
+
+
+def landed(world: World, task: Task, act: Callable[[Path], object]) -> Task:
+    """The task after its work stands on the run branch."""
+    done = worked(world, task, act)
+    candidate = world.workspace.candidate(world.run, done)
+    assert not candidate.conflicts
+    assert world.workspace.land(world.run, candidate.commit, candidate.onto) == candidate.commit
+    return replace(done, landed=candidate.commit)
+
+
+def conflicted(task: Task) -> Task:
+    return replace(task, feedback=Failure(Kind.CONFLICT, "does not merge"))
+
+
+def user_state(repo: Path) -> dict[str, object]:
+    """Everything of the user's, to the byte: files, index, HEAD, refs, reflogs, config, hooks."""
+    return {
+        str(path.relative_to(repo)): _look(path)
+        for path in sorted(repo.rglob("*"))
+        if not _ours(path.relative_to(repo))
+    }
+
+
+def _ours(path: Path) -> bool:
+    inside = path.relative_to(".git") if path.parts[0] == ".git" else None
+    return inside is not None and any(inside.is_relative_to(own) for own in OURS)
+
+
+def _look(path: Path) -> object:
+    if path.is_symlink():
+        return ("link", str(path.readlink()))
+    if path.is_dir():
+        return "folder"
+    facts = path.stat()
+    return (facts.st_mode, facts.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())

@@ -1,0 +1,179 @@
+"""Views are pure: what is blocked, by whom, what a task waits for, and the words of the story."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW
+from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
+from yaoki.core.run_status import Status
+from yaoki.faces.cli.text.render import story_line
+from yaoki.ports import Entry, Row
+from yaoki.views import failure_words, run_view, told, waiting_for
+
+RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
+
+
+def a_row(n: int, state: State = State.WAITING, **more: Any) -> Row:
+    base = Row(
+        id=TaskId(f"run00001-{n}"), run_id=RUN.id, n=n, name=f"t{n}", kind="change", state=state,
+        stage="PREPARE", attempt=0, epoch=0, holder="", due_at=None, lease_until=None, open_needs=0,
+        required=True, reason="", agent="a", cancel_wanted=False, landed="", question="",
+    )  # fmt: skip
+    return replace(base, **more)
+
+
+def chain(*rows: Row) -> dict[TaskId, tuple[TaskId, ...]]:
+    """Each needs the one before it."""
+    ids = [row.id for row in rows]
+    return {ids[0]: (), **{mine: (before,) for before, mine in pairwise(ids)}}
+
+
+@pytest.mark.spec("1.1", "1.3")
+def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
+    rows = [
+        a_row(1, State.ESCALATED, reason="MAX_RETRIES", question="?"),
+        a_row(2, open_needs=1),
+        a_row(3, open_needs=1),
+        a_row(4),
+    ]
+    needs = {**chain(*rows[:3]), rows[3].id: ()}
+    asked = {rows[0].id: Question("?", (Choice.RETRY, Choice.ABORT))}
+
+    view = run_view(RUN, rows, needs, resting=True, questions=asked)
+
+    assert view.status is Status.ESCALATED
+    first, second, third, free = view.tasks
+    assert (first.reason, first.choices) == ("MAX_RETRIES", ("retry", "abort"))
+    for blocked in (second, third):
+        assert (blocked.reason, blocked.cause) == ("DEPENDENCY_FAILED", rows[0].id)
+        assert blocked.next == f"yaoki answer {rows[0].id}"
+    assert not free.blocked
+    assert view.next == f"yaoki answer {rows[0].id}"
+
+
+@pytest.mark.spec("1.3", "12.4")
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (a_row(2), "waits for a free slot"),
+        (a_row(2, due_at=NOW + timedelta(seconds=7)), "next try in 7 s"),
+        (a_row(2, State.ACTIVE), ""),
+    ],
+    ids=["slot", "date", "active"],
+)
+def test_a_waiting_task_says_what_for(row: Row, words: str) -> None:
+    view = run_view(RUN, [a_row(1), row], {}, resting=False, worker=True)
+
+    assert waiting_for(view.tasks[1], NOW, {}) == words
+
+
+@pytest.mark.spec("1.3", "12.4")
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [(RUN, "nobody carries the run"), (replace(RUN, paused="budget"), "the run is paused")],
+    ids=["left", "paused"],
+)
+def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:
+    view = run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
+
+    assert [waiting_for(task, NOW, {}) for task in view.tasks] == [words, words]
+
+
+@pytest.mark.spec("1.3")
+def test_only_unmet_needs_are_named() -> None:
+    rows = [a_row(1, State.DONE), a_row(2), a_row(3, open_needs=1)]
+    needs = {rows[2].id: (rows[0].id, rows[1].id)}
+
+    view = run_view(RUN, rows, needs, resting=False)
+
+    names = {str(row.id): row.name for row in rows}
+    assert waiting_for(view.tasks[2], NOW, names) == "needs t2"
+
+
+@pytest.mark.spec("1.3", "8.3", "8.4")
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "waits for its one re-run until everything else rests"),
+        (
+            {"reason": "MAX_RETRIES_INTEGRATION"},
+            "waits until everything else rests; its one re-run is used up",
+        ),
+        (
+            {"parent": TaskId("run00001-2")},
+            "waits until everything else rests; then its group is recovered",
+        ),
+    ],
+    ids=["first", "used", "subtask"],
+)
+def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None:
+    view = run_view(RUN, [a_row(1, held=True, **more)], {}, resting=False, worker=True)
+
+    assert waiting_for(view.tasks[0], NOW, {}) == words
+
+
+@pytest.mark.spec("5.5", "12.4")
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(7, "limited for 7 s"), (-1, "whose limit is over: one task tries first")],
+)
+def test_who_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
+    limits = {"bot": NOW + timedelta(seconds=seconds)}
+    view = run_view(RUN, [a_row(1, account="bot")], {}, resting=False, worker=True, limits=limits)
+
+    assert waiting_for(view.tasks[0], NOW, {}) == f"waits for its account bot, {words}"
+
+
+@pytest.mark.spec("9.6", "0.6")
+def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None:
+    run = replace(RUN, cancel_wanted=True)
+    rows = [a_row(1, State.DONE, landed="a" * 40), a_row(2, State.CANCELLED)]
+
+    cut = run_view(run, rows, {}, resting=True, taking=lambda: "git merge yaoki/run00001")
+    whole = run_view(run, rows[:1], {}, resting=True, taking=lambda: "git merge yaoki/run00001")
+
+    assert cut.part == "not all of it is done: the next command takes 1 of 2 tasks"
+    assert whole.part == ""
+
+
+@pytest.mark.spec("9.4")
+def test_who_is_answered_first_is_required() -> None:
+    rows = [a_row(1, State.ESCALATED, required=False), a_row(2, State.ESCALATED)]
+
+    view = run_view(RUN, rows, {}, resting=True)
+
+    assert view.next == f"yaoki answer {rows[1].id}"
+    assert [note.row.n for note in view.notes] == [1]
+
+
+@pytest.mark.spec("12.4")
+def test_a_failure_is_told_by_the_first_thing_that_failed() -> None:
+    items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
+    failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
+
+    assert failure_words(failure) == "QUALITY_FAILURE test-failed: test_x: 1 != 2 (and 1 more)"
+    assert failure_words({"kind": "LOST", "message": "cut off"}) == "LOST: cut off"
+
+
+@pytest.mark.spec("12.4")
+def test_an_event_nobody_knows_is_not_a_line() -> None:
+    assert told(Entry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("event", "key"), [("RUN_PAUSED", "why"), ("WARNING", "message")], ids=["pause", "warning"]
+)
+def test_a_command_in_a_line_of_the_story_is_not_cut(event: str, key: str) -> None:
+    command = f"git update-ref refs/heads/yaoki/run00001 {'1234567890' * 4}"
+    words = f"branch: {'somebody else moved it ' * 20}; put it back: {command}"
+
+    shown = story_line(Entry(1, NOW, "run00001", "", 0, event, {key: words}), "run")
+
+    assert shown.endswith(command)
