@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import venv
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -192,6 +193,42 @@ def test_inside_the_agents_own_folder_is_still_read_and_written(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert (worktree / "seen").read_text() == "before\n"
     assert (own / "kept").read_text() == "before\nafter\n"
+
+
+@pytest.fixture
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment below a folder that everybody shares, beside what is nobody else's."""
+    folder = tmp_path_factory.mktemp("shared")
+    assert folder.is_relative_to("/tmp") or folder.is_relative_to("/var/tmp")
+    (folder / "secret").write_text(SECRET)
+    venv.create(folder / "env", symlinks=True)
+    (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+    (packages / "greet.py").write_text("print('hello from', __file__)\n")
+    return folder
+
+
+@pytest.mark.spec("14.3", "12.1")
+@pytest.mark.parametrize("named", ["by its path", "on the PATH"])
+def test_programs_of_an_environment_below_tmp_find_their_packages_and_nothing_else(
+    shared: Path, tmp_path: Path, named: str
+) -> None:
+    """Its `python` is a link that leads out of it: who tries yaoki in /tmp has all of it there."""
+    needs_bubblewrap()
+    folder, programs = tmp_path / "attempt", shared / "env" / "bin"
+    folder.mkdir()
+    python = str(programs / "python") if named == "by its path" else "python"
+    path = os.environ["PATH"] if named == "by its path" else f"{programs}:{os.environ['PATH']}"
+    script = f"import greet, os; print(os.listdir({str(shared)!r}))"
+    launch = Launch((python, "-c", script), str(tmp_path), {**os.environ, "PATH": path})
+
+    inside = Sandbox(tmp_path).around(launch, folder)
+    done = subprocess.run(
+        inside.argv, env=dict(inside.env), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert f"hello from {shared}/env/lib/python" in done.stdout
+    assert done.stdout.endswith("['env']\n")
 
 
 @pytest.mark.spec("14.3")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
@@ -33,6 +34,8 @@ KEPT = tuple(
     Path("/run") / name
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
+# The interpreter with its packages, and this program: both may have been put into a shared folder.
+OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1])
 TEMPORARY = "/tmp"
 IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
@@ -170,11 +173,13 @@ class Sandbox:
         return made
 
     def _seen(self, launch: Launch) -> list[Path]:
-        """What must be read: the repository, the home, the programs on the PATH."""
-        named = [launch.env.get("HOME", ""), *launch.env.get("PATH", "").split(os.pathsep)]
-        programs = [word for word in launch.argv[:1] if word.startswith("/")]
-        below = [Path(name) for name in (*named, *programs) if name.startswith("/")]
-        return [*_present(self.shown), *(p for p in _present([*KEPT, *below]) if _is_hidden(p))]
+        """What must be read: the repository, the home, the programs on the PATH, yaoki itself."""
+        programs = [*launch.env.get("PATH", "").split(os.pathsep), *launch.argv[:1]]
+        named = [launch.env.get("HOME", ""), *programs]
+        below = [Path(name) for name in named if name.startswith("/")]
+        around = [top for name in programs if (top := _environment(name)) is not None]
+        read = _present([*KEPT, *OWN, *below, *around])
+        return [*_present(self.shown), *(p for p in read if _is_hidden(p))]
 
 
 class GuardedProcesses:
@@ -322,6 +327,19 @@ def _present(places: Iterable[Path]) -> list[Path]:
     What is closed to us is as good as not there: a PATH may name folders of another user.
     """
     return [place.resolve() for place in places if os.access(place, os.F_OK)]
+
+
+def _environment(program: str) -> Path | None:
+    """Of a program, or a folder of them: where `bin` stands beside the `lib` that they need.
+
+    A program there is often a link, and knows by its own path where its packages are.  A shared
+    folder is no environment, whatever somebody puts into it.
+    """
+    place = Path(program)
+    folder = place if place.name == "bin" else place.parent
+    if folder.name != "bin" or not os.access(folder.parent / "lib", os.X_OK):
+        return None
+    return None if folder.parent.resolve() in SHARED else folder.parent
 
 
 def _is_hidden(place: Path) -> bool:
