@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from tests.acceptance.place import until
+from tests.acceptance.test_sandbox import needs_bubblewrap
 from tests.faces.cli.terminal import on_a_terminal
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1")]
@@ -63,6 +65,31 @@ def test_the_lie_and_its_cure_stand_out_and_the_last_words_work_as_printed(
     assert last.returncode == 0, walked + last.stdout + last.stderr
     assert "10 of 10 tasks landed" in last.stdout
     assert not (tmp_path / "it's here").exists()
+
+
+@pytest.mark.spec("14.3")
+@pytest.mark.parametrize("had", [True, False], ids=["bubblewrap", "none"])
+def test_the_demo_says_whether_its_agents_are_walled_in(
+    tmp_path: Path, env: dict[str, str], had: bool
+) -> None:
+    if had:
+        needs_bubblewrap()
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "git").symlink_to(shutil.which("git") or "git")
+    path = env["PATH"] if had else str(tmp_path / "tools")
+    around = {**env, "YAOKI_SANDBOX_MODE": "auto", "PATH": path}
+    demo = subprocess.Popen(
+        (*DEMO, "--folder", "d"), cwd=tmp_path, env=around, stdout=subprocess.PIPE, text=True
+    )
+    assert demo.stdout is not None
+    demo.stdout.readline()
+    second = demo.stdout.readline()
+    demo.stdout.close()
+    demo.wait(BOUND_S)
+
+    inside = "Agents and checks run in a sandbox: bubblewrap is here"
+    outside = "no sandbox: bwrap is not installed; to have one: yaoki doctor"
+    assert second.startswith(inside if had else outside)
 
 
 @pytest.mark.spec("15")

@@ -62,7 +62,8 @@ def test_an_agent_that_nobody_has_seen_there_works_outside_and_one_line_says_so(
     assert done.code == 0, done.out
     assert mark.exists()
     told = [line for line in done.out.splitlines() if "no sandbox" in line]
-    assert told == ["no sandbox for command, never seen to work there: yaoki doctor"]
+    words = 'to have one: sandbox.mode = "on" in yaoki.toml'
+    assert told == [f"no sandbox for command, never seen to work there; {words}"]
 
 
 def without_bubblewrap(folder: Path) -> str:
@@ -93,6 +94,20 @@ def test_a_machine_without_one_says_in_one_line_what_is_missing(
     assert "bubblewrap" in row
 
 
+@pytest.mark.parametrize("keeper", ["apt", "dnf", "zypper"])
+def test_doctor_names_the_machines_own_way_to_have_one(
+    place: Place, tmp_path: Path, keeper: str
+) -> None:
+    path = without_bubblewrap(tmp_path)
+    program = Path(path, keeper)
+    program.touch(mode=0o755)
+
+    doctor = place.yaoki("doctor", env={**AUTO, "PATH": path}).out
+
+    (row,) = [line for line in doctor.splitlines() if "sandbox" in line]
+    assert row.endswith(f"to have one: {keeper} install bubblewrap")
+
+
 def test_doctor_says_that_it_is_there(place: Place) -> None:
     needs_bubblewrap()
 
@@ -100,7 +115,23 @@ def test_doctor_says_that_it_is_there(place: Place) -> None:
         line for line in place.yaoki("doctor", env=AUTO).out.splitlines() if "sandbox" in line
     ]
 
-    assert "on around known agents and their checks, with the network" in row
+    inside = "bubblewrap around known agents and their checks: they write in their worktree alone"
+    assert f"{inside}; the network is open" in row
+
+
+@pytest.mark.parametrize("command", ["doctor", "run"])
+def test_a_word_of_the_machine_that_is_none_is_refused_and_not_overheard(
+    place: Place, command: str
+) -> None:
+    """Who mistypes `on` wants walls, and would go without them."""
+    mark = place.folder / "written"
+    words = [a_plan(place, scripted(REACH.format(mark=mark)))] if command == "run" else []
+
+    done = place.yaoki(command, *words, env={"YAOKI_SANDBOX_MODE": "On"})
+
+    assert done.code == (2 if command == "run" else 1), done.out + done.err
+    assert "YAOKI_SANDBOX_MODE is 'On', which is none of auto, off, on" in done.out + done.err
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])

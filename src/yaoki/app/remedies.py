@@ -29,7 +29,8 @@ def here(ways: str) -> str:
     """Of `apt install go, or brew install go` the one whose program is there, else the first."""
     each = ways.split(", or ")
     one = next((way for way in each if shutil.which(way.split()[0])), each[0]) if ways else ""
-    needs_root = one.startswith("apt ") and os.geteuid() != 0 and shutil.which("sudo")
+    of_system = one.startswith(("apt ", "dnf ", "zypper "))
+    needs_root = of_system and os.geteuid() != 0 and shutil.which("sudo")
     return f"sudo {one}" if needs_root else one
 
 

@@ -11,12 +11,13 @@ from yaoki.adapters.agents import works_in_sandbox
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.model import Run, Task
 from yaoki.core.settings.settings import SandboxSettings
-from yaoki.errors import Fault, Unknown
+from yaoki.errors import Fault, SettingsInvalid, Unknown
 
 # For a machine as a whole, where the settings leave it open.
 VARIABLE = "YAOKI_SANDBOX_MODE"
 MODES = ("auto", "off", "on")
 AUTO, OFF, ON = MODES
+HAVE = 'to have one: sandbox.mode = "on" in yaoki.toml'
 
 
 class Walls:
@@ -35,9 +36,7 @@ class Walls:
         run: Callable[[str], Run],
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        asked = environ.get(VARIABLE, "")
-        left_open = settings.mode == AUTO and asked in MODES
-        self.mode = asked if left_open else settings.mode
+        self.mode = _asked(environ) if settings.mode == AUTO else settings.mode
         self._sandbox, self._folder, self._task, self._run = sandbox, folder, task, run
 
     @property
@@ -89,4 +88,13 @@ class Walls:
         strange = sorted({preset for preset in presets if not works_in_sandbox(preset)})
         if not strange:
             return ""
-        return f"no sandbox for {', '.join(strange)}, never seen to work there: yaoki doctor"
+        return f"no sandbox for {', '.join(strange)}, never seen to work there; {HAVE}"
+
+
+def _asked(environ: Mapping[str, str]) -> str:
+    """The machine's own word; one that is none would leave agents outside unseen."""
+    word = environ.get(VARIABLE) or AUTO
+    if word not in MODES:
+        sentence = f"{VARIABLE} is {word!r}, which is none of {', '.join(MODES)}"
+        raise SettingsInvalid(sentence, hint=f"unset {VARIABLE}, or give it one of them")
+    return word

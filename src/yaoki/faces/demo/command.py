@@ -27,6 +27,7 @@ EXPECTED_EXIT = 4
 LANDS = ("greet", "add", "words", "clock", "price", "teal", "rose", "night")
 ASKS = "logo"
 BLOCKED = "poster"
+ACTOR = "scripted"
 
 
 @click.command()
@@ -151,9 +152,19 @@ class Story:
 
     def _cast(self) -> None:
         say(loud("Ten tasks. Agents are scripted; git, processes, checks and crashes are real."))
+        say(self._walls())
         for text in columns(list(stage.CAST.items())):
             say(f"  {text}")
         say()
+
+    def _walls(self) -> str:
+        """What holds the agents, or what is missing that would."""
+        from yaoki.app import App
+
+        walls = App(self._repo).walls
+        if walls.around_agent(ACTOR):
+            return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
+        return walls.told([ACTOR]) or "no sandbox: YAOKI_SANDBOX_MODE is off"
 
     def _moral(self, wrong: list[str]) -> None:
         say()

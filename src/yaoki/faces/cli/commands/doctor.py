@@ -117,7 +117,8 @@ def _python() -> Line:
 def _installed(package: str) -> str:
     from yaoki.app.remedies import here
 
-    return here(f"apt install {package}, or brew install {package}")
+    ways = ("apt", "dnf", "zypper", "brew")
+    return here(", or ".join(f"{way} install {package}" for way in ways))
 
 
 def _new_git() -> str:
@@ -125,6 +126,8 @@ def _new_git() -> str:
 
 
 def _walled(mend: str) -> str:
+    if sys.platform != "linux":
+        return "run yaoki on Linux, in a container or a machine of its own"
     return mend if shutil.which("bwrap") else _installed("bubblewrap")
 
 
@@ -234,9 +237,10 @@ def _sandbox(app: App) -> Line:
         return Line("sandbox", True, words)
     if walls.sandbox is not None:
         walls.sandbox.check()
-    network = "with" if app.settings.sandbox.network else "without"
-    whom = "around every agent" if walls.mode == "on" else "around known agents"
-    return Line("sandbox", True, f"on {whom} and their checks, {network} the network")
+    network = "open" if app.settings.sandbox.network else "closed"
+    whom = "every agent" if walls.mode == "on" else "known agents"
+    inside = f"bubblewrap around {whom} and their checks: they write in their worktree alone"
+    return Line("sandbox", True, f"{inside}; the network is {network}")
 
 
 def _remote(app: App) -> Line:
