@@ -288,7 +288,7 @@ def _tracked(file: Path) -> bool:
 
     if not file.exists():
         return False
-    args = ["ls-files", "--error-unmatch", "--", file.name]
+    args = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", file.name]
     done = invoke(args, cwd=file.parent, env=environment())
     said = done.err.decode("utf-8", "replace")
     return not ("did not match any file" in said or "not a git repository" in said)

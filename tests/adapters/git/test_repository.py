@@ -44,7 +44,7 @@ def test_what_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
 
     for folder, reason in (
         ("plain", "not in a git repository"),
-        ("bare", "no working files"),
+        ("bare", "without working files"),
         ("empty", "no commits"),
         ("missing", "no folder"),
     ):

@@ -40,6 +40,8 @@ SETTINGS = (
     "core.trustctime=true",
     "core.ignoreStat=false",
     "advice.addEmbeddedRepo=false",
+    # A folder that is tracked can be a git folder too, with settings that came with it.
+    "safe.bareRepository=explicit",
 )
 ENVIRONMENT = {
     "LC_ALL": "C",

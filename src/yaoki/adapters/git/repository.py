@@ -67,10 +67,8 @@ def _discover(path: Path, env: Mapping[str, str]) -> Repository:
     said = done.err.decode("utf-8", "replace")
     if "not a git repository" in said:
         raise RepositoryUnfit(f"{path} is not in a git repository", hint="git init, or --repo")
-    if "must be run in a work tree" in said:
-        clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
-        hint = f"use a clone that is not bare: {clone}"
-        raise RepositoryUnfit(f"{path} has no working files", hint=hint)
+    if "cannot use bare repository" in said or "must be run in a work tree" in said:
+        raise _bare(path)
     if "dubious ownership" in said:
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnfit(f"git does not trust the owner of {path}", hint=hint)
@@ -78,6 +76,13 @@ def _discover(path: Path, env: Mapping[str, str]) -> Repository:
         raise failure(args, done)
     top, common, own = done.out.decode("utf-8", "surrogateescape").splitlines()
     return Repository(Path(top), Path(common).resolve(), Path(own))
+
+
+def _bare(path: Path) -> RepositoryUnfit:
+    """Or a part of other working files: its settings may be anybody's, and are not obeyed."""
+    clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
+    hint = f"cd {shlex.quote(str(path.parent))} if the checkout is there; or a clone: {clone}"
+    return RepositoryUnfit(f"{path} is a git folder without working files", hint=hint)
 
 
 def resolve_base(repository: Repository, name: str) -> tuple[str, str]:
