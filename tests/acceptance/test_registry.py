@@ -276,3 +276,14 @@ def test_a_custom_validator_is_a_check_of_an_installed_package(registered: Regis
     task = registered.task(STEP)
     assert (task["state"], task["attempt"]) == ("DONE", 2)
     assert f"This sums nothing: {WRONG}" in registered.prompt(task, 2)
+
+
+@pytest.mark.spec("2.4", "7.1")
+def test_checks_of_the_settings_stand_beside_those_of_a_registry(registered: Registered) -> None:
+    """A planner may give them to its tasks, so they stand in the catalogue of any plan."""
+    words = 'agent = "actor"\nplanner = "actor"\n[checks.own]\nrun = ["true"]'
+    registered.prepare(RIGHT, settings=words)
+
+    done = registered.yaoki("validate", str(REGISTRY))
+
+    assert (done.code, done.err) == (0, ""), done

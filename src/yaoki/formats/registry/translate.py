@@ -157,13 +157,13 @@ def _paths(validator: ValidatorModel, condition: ConditionModel) -> tuple[str, .
 
 
 def _finished(plan: Plan, made: Translation) -> Plan:
-    """Extractors, several paths, and the names of prompt files: no plan of our own has them."""
-    checks = {
-        name: _dressed(
-            check, made.registry.validators[made.asked[name].validator], made.asked[name]
-        )
-        for name, check in plan.catalogue.checks.items()
-    }
+    """Extractors, several paths, and the names of prompt files: no plan of our own has them.
+
+    Checks of the settings stand in the catalogue as well, and stay as they are.
+    """
+    checks = dict(plan.catalogue.checks)
+    for name, asked in made.asked.items():
+        checks[name] = _dressed(checks[name], made.registry.validators[asked.validator], asked)
     specs = tuple(
         replace(
             spec,
