@@ -94,6 +94,39 @@ def test_tags_other_branches_and_pushes_are_refused_in_words_and_counted(inside:
     assert "tag v1" in report
 
 
+REMOTES = {
+    "that would take it": "{bare}",
+    "that nobody reaches": "ssh://git@localhost:1/x.git",
+    "with an escaped name": "https://me%40corp@localhost:1/x.git",
+    "that the user writes otherwise": "own:x.git",
+}
+
+
+@pytest.mark.parametrize("where", REMOTES)
+def test_a_push_is_refused_in_words_whatever_it_skips_and_whoever_answers(
+    place: Place, where: str
+) -> None:
+    """A hook is asked only when the other side has answered, and `--no-verify` skips it."""
+    needs_bubblewrap()
+    bare = place.folder / "taking" / "origin.git"
+    place.git("init", "-q", "--bare", str(bare))
+    settings(place, mode="on", writable=[str(bare.parent)])
+    place.git("remote", "add", "origin", REMOTES[where].format(bare=bare))
+    place.git("config", f"url.{bare.parent}/.pushInsteadOf", "own:")
+    pushes = ("--no-verify origin HEAD", "--force origin HEAD", "--no-verify --mirror origin")
+    script = "\n".join(f"git push {how} && echo PUSHED" for how in pushes)
+
+    assert place.yaoki("run", a_plan(place, script), "--quiet").code == 0
+
+    words = said(place)
+    assert "PUSHED" not in words
+    assert words.count("yaoki: nothing is pushed from here: origin is refused.") == len(pushes)
+    assert "yaoki: commit on the branch that you are on" in words
+    assert "access rights" not in words, "there are none to look for"
+    assert not list((bare / "refs" / "heads").iterdir())
+    assert "the sandbox refused 3 acts of the agent: push to origin" in place.yaoki("report").out
+
+
 POISONS = {
     "head": 'echo "ref: ../../../etc/passwd" > "$G/HEAD"',
     "no head": 'rm "$G/HEAD"',

@@ -1,13 +1,16 @@
 """Hooks of the repository that an agent has inside the sandbox: its own branch, and no other.
 
 They keep no attacker out: nothing that happens in that repository leaves it but by yaoki's hand.
-They tell an honest agent at once what would have had no effect, and count it for the report.
+They tell an honest agent at once what would have had no effect, and count it for the report.  A
+push is refused twice: git asks a hook only when the other side has answered, so each address to
+push to is also written otherwise and leads to a program of ours, which answers in its place.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # Beside the hooks, in the agent's own git folder; one line for each refusal.
@@ -40,6 +43,16 @@ echo "yaoki: nothing is pushed from here: $1 is refused." >&2
 echo "yaoki: commit on the branch that you are on, {branch}; yaoki takes it from there." >&2
 exit 1
 """
+# Spoken as the other side of a push would, so that git shows the words and nothing else.
+ANSWERS = """\
+#!/bin/sh
+LC_ALL=C; export LC_ALL
+printf 'push to %s\\n' "$1" >> {noted}
+words="yaoki: nothing is pushed from here: $1 is refused.
+yaoki: commit on the branch that you are on, {branch}; yaoki takes it from there."
+printf '%04xERR %s' $((8 + ${{#words}})) "$words"
+"""
+ANSWERING = "answer-push"
 # By its own path: a hook looks beside itself for what belongs to it.  One that the sandbox hides
 # must not keep the agent from committing.
 HANDS_ON = """\
@@ -54,12 +67,38 @@ def write_hooks(folder: Path, users: Path, branch: str) -> None:
     folder.mkdir()
     # A branch of ours has no letter that a shell would take for anything else.
     values = {"branch": branch, "noted": shlex.quote(str(folder.parent / REFUSED))}
-    for name, text in zip(OWN, (MOVES, PUSHES), strict=True):
+    for name, text in zip((*OWN, ANSWERING), (MOVES, PUSHES, ANSWERS), strict=True):
         (folder / name).write_text(text.format(**values), encoding="utf-8")
         (folder / name).chmod(0o755)
     for hook in sorted(users.iterdir()) if users.is_dir() else ():
         fit = hook.suffix != ".sample" and hook.is_file() and os.access(hook, os.X_OK)
-        if fit and hook.name not in OWN:
+        if fit and hook.name not in (*OWN, ANSWERING):
             words = HANDS_ON.format(hook=shlex.quote(str(hook)))
             (folder / hook.name).write_text(words, encoding="utf-8")
             (folder / hook.name).chmod(0o755)
+
+
+def push_settings(folder: Path, remotes: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Lines of settings by which no push finds its address; `remotes` are names with theirs.
+
+    git takes the longest beginning that fits: what the user writes otherwise fits less than the
+    whole of an address, and the empty one fits every other.
+    """
+    answers = str(folder / ANSWERING)
+    if not answers.isprintable():  # no setting could name it
+        return
+    yield from ('[protocol "ext"]', "\tallow = user")
+    for name, address in (("", ""), *remotes):
+        if name.isprintable():
+            told = quoted(f"ext::sh {_one_word(answers)} {_one_word(name)}")
+            yield from (f"[url {told}]", f"\tpushInsteadOf = {quoted(address)}")
+
+
+def _one_word(text: str) -> str:
+    return text.replace("%", "%%").replace(" ", "% ")
+
+
+def quoted(text: str) -> str:
+    """As a value or a name in a file of settings."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -24,7 +24,7 @@ from yaoki.adapters.git.refs import Refs, part
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.adapters.system.files import make_private, plain_bytes
 from yaoki.adapters.system.folders import walk, walk_folders
-from yaoki.adapters.workspace.protect.agent_hooks import REFUSED, write_hooks
+from yaoki.adapters.workspace.protect.agent_hooks import REFUSED, push_settings, quoted, write_hooks
 from yaoki.adapters.workspace.protect.user_state import all_refs
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete
 from yaoki.core.model import task_branch
@@ -148,22 +148,23 @@ class AgentRepositories:
         """The user's own settings, and what must differ; git reads some from the file alone."""
         assert found.admin
         lines = ["[core]", "\trepositoryformatversion = 1", "[extensions]"]
-        lines += [f"\t{name} = {_quoted(value)}" for name, value in self._extensions]
+        lines += [f"\t{name} = {quoted(value)}" for name, value in self._extensions]
         for file in (self._git.common_dir / "config", found.admin / "config.worktree"):
             if file.is_file():
-                lines += ["[include]", f"\tpath = {_quoted(str(file))}"]
+                lines += ["[include]", f"\tpath = {quoted(str(file))}"]
         lines += [
             "[core]",
             "\tbare = false",
-            f"\tworktree = {_quoted(str(found.path))}",
-            f"\thooksPath = {_quoted(str(own / 'hooks'))}",
+            f"\tworktree = {quoted(str(found.path))}",
+            f"\thooksPath = {quoted(str(own / 'hooks'))}",
             "\tlogAllRefUpdates = true",
             "[gc]",
             "\tauto = 0",
             "[maintenance]",
             "\tauto = false",
             "[lfs]",
-            f"\tstorage = {_quoted(str(self._git.common_dir / 'lfs'))}",
+            f"\tstorage = {quoted(str(self._git.common_dir / 'lfs'))}",
+            *push_settings(own / "hooks", self._remotes()),
         ]
         return "\n".join(lines) + "\n"
 
@@ -176,6 +177,12 @@ class AgentRepositories:
         known = ("objectformat", "partialclone", "preciousobjects")
         named = ((name.removeprefix("extensions."), value) for name, _, value in pairs)
         return tuple((name, value) for name, value in named if name in known)
+
+    def _remotes(self) -> Iterator[tuple[str, str]]:
+        asked = ("config", "-z", "--get-regexp", r"^remote\..*\.url$")
+        rows = self._git.run(*asked, ok=(0, 1)).out.decode("utf-8", "replace").split("\0")
+        for key, _, address in (row.partition("\n") for row in rows if row):
+            yield key.removeprefix("remote.").removesuffix(".url"), address
 
     def _users_hooks(self, found: Worktree) -> Path:
         asked = ("config", "--type=path", "--get-all", "core.hooksPath")
@@ -244,7 +251,7 @@ class AgentRepositories:
         for name in ("objects", "refs"):
             (made / name).mkdir(parents=True)
         (made / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-        form = [f"\t{n} = {_quoted(v)}" for n, v in self._extensions if n == "objectformat"]
+        form = [f"\t{n} = {quoted(v)}" for n, v in self._extensions if n == "objectformat"]
         lines = ("[core]", "\trepositoryformatversion = 1", "\tbare = true", "[extensions]", *form)
         (made / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return made
@@ -262,11 +269,6 @@ class AgentRepositories:
     def clear(self, task_id: str) -> None:
         """The task is over."""
         delete(self.folder(task_id))
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 def _lines(file: Path) -> Iterator[str]:
