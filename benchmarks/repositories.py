@@ -31,6 +31,8 @@ class Repository:
         (self.top / "yaoki.toml").write_text(settings)
         self.git("add", "-A")
         self.git(*WHO, "commit", "-qm", "begin")
+        # As a person does with a folder of their own.
+        self.yaoki("trust", "--below", str(folder))
 
     def git(self, *words: str, at: Path | None = None) -> str:
         done = subprocess.run(

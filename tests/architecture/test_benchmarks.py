@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bare, model, noop, quiet, rivals, takeover, throughput
+from benchmarks import bare, model, noop, quiet, rivals, takeover, throughput, walls
 from benchmarks.crew import rated
 from benchmarks.place import Place
 from benchmarks.plot import svg
 from benchmarks.results import Line, Part, at_least, at_most, document
 from benchmarks.table import table
+from tests.acceptance.test_sandbox import needs_bubblewrap
 
 FEW = throughput.Size(24, 20.0)
 
@@ -74,6 +75,14 @@ def test_a_peer_that_is_not_there_is_shown_as_missing(place: Place) -> None:
     line = throughput._peer("SQLite", found, 100.0)
     assert (line.value, line.note) == (None, found.missing)
     assert "missing" in table([line])
+
+
+def test_the_price_of_the_walls_is_measured_in_repositories_that_are_trusted(place: Place) -> None:
+    needs_bubblewrap()
+
+    told = [line.what for line in walls.measured(place).lines]
+
+    assert told[:2] == ["a task outside of the sandbox", "the same inside"]
 
 
 def test_a_kill_that_cut_nothing_off_is_no_success() -> None:
