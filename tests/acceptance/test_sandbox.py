@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import venv
 from contextlib import suppress
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import yaoki
 from tests.acceptance.place import WHO, Place, holds
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.errors import Fault
@@ -229,6 +231,35 @@ def test_programs_of_an_environment_below_tmp_find_their_packages_and_nothing_el
     assert done.returncode == 0, done.stderr
     assert f"hello from {shared}/env/lib/python" in done.stdout
     assert done.stdout.endswith("['env']\n")
+
+
+INSIDE = """\
+import os, subprocess, sys
+from pathlib import Path
+from yaoki.adapters.processes.sandbox import Sandbox
+from yaoki.ports import Launch
+here = Path.cwd()
+argv = (sys.executable, "-c", "import yaoki.errors; print(yaoki.__file__)")
+inside = Sandbox(here).around(Launch(argv, str(here), dict(os.environ)), here / "attempt")
+sys.exit(subprocess.run(inside.argv, env=dict(inside.env)).returncode)
+"""
+
+
+@pytest.mark.spec("14.3", "12.1")
+def test_yaoki_itself_is_found_inside_when_it_lies_below_tmp(tmp_path: Path) -> None:
+    """As in a clone that somebody tries there: agents are started by it, and report with it."""
+    needs_bubblewrap()
+    source, work = tmp_path / "src", tmp_path / "work"
+    shutil.copytree(Path(yaoki.__file__).parent, source / "yaoki")
+    (work / "attempt").mkdir(parents=True)
+    env = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    done = subprocess.run(
+        (sys.executable, "-c", INSIDE), cwd=work, env=env, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{source}/yaoki/__init__.py\n"
 
 
 @pytest.mark.spec("14.3")

@@ -17,6 +17,7 @@ from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 
+import yaoki
 from yaoki.adapters.processes.command import Completed, run
 from yaoki.adapters.processes.package_caches import private_caches
 from yaoki.errors import Fault
@@ -35,7 +36,7 @@ KEPT = tuple(
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
 # The interpreter with its packages, and this program: both may have been put into a shared folder.
-OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1])
+OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(yaoki.__file__).parent)
 TEMPORARY = "/tmp"
 IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
