@@ -15,7 +15,7 @@ from yaoki.adapters.processes.command import Completed, run
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import disk_free, plain_bytes
 from yaoki.core.display import short_path
-from yaoki.core.environment import BASIC, allowed
+from yaoki.core.environment import BASIC, allowed, rooted
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
@@ -98,12 +98,12 @@ class Site:
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """What git needs of the caller's environment, and none of its GIT_ variables."""
-    return allowed(os.environ if given is None else given, NEEDED) | ENVIRONMENT
+    return rooted(allowed(os.environ if given is None else given, NEEDED)) | ENVIRONMENT
 
 
 def reaching(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """For a call to a remote: all but GIT_ variables, for a credential helper may need any."""
-    return allowed(os.environ if given is None else given, ("*",)) | ENVIRONMENT
+    return rooted(allowed(os.environ if given is None else given, ("*",))) | ENVIRONMENT
 
 
 def invoke(

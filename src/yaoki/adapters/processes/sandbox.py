@@ -37,6 +37,9 @@ TEMPORARY = "/tmp"
 IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
 GIVEN = ("prompt.md", "request.json", "scenario.json")
+# What these variables name is loaded by every program, bubblewrap too, which starts outside and in
+# the worktree: they are set for those inside alone.
+LOADER = "LD_"
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
@@ -120,10 +123,12 @@ class Sandbox:
         closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
         binds = _binds(seen, written, [*hidden, *closed])
         # With its shim: nobody else would know what to wait for.
-        inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
+        env = {**named, **launch.env, "TMPDIR": TEMPORARY}
+        loading = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
+        told_inside = (word for pair in loading.items() for word in ("--setenv", *pair))
+        inside = ("--die-with-parent", *told_inside, "--chdir", launch.cwd, "--", *launch.argv)
         argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
-        env = {**named, **launch.env, "TMPDIR": TEMPORARY}
         return Inside(**{**same, "argv": argv, "env": env})
 
     def ask(

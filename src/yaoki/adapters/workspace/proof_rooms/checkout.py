@@ -11,8 +11,9 @@ import os
 import shutil
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, Site
 from yaoki.adapters.git.trees import readable
+from yaoki.adapters.system.files import plain_bytes
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete
 
@@ -50,8 +51,10 @@ class RoomCheckout:
 
     def config(self) -> str:
         """The settings of the clone that checks see, with what set-up added to them."""
-        file = self.files / ".git" / "config"
-        return file.read_text("utf-8", "surrogateescape") if file.is_file() else ""
+        inside = self.files / ".git"
+        # Set-up ran what an agent wrote: a link would show to checks what is hidden from them.
+        held = None if inside.is_symlink() else plain_bytes(inside / "config", CONFIG_BYTES_MAX)
+        return (held or b"").decode("utf-8", "surrogateescape")
 
     def _listed(self) -> frozenset[str]:
         rows = self._git.names("ls-files", "-s", "-z", at=self._at)
