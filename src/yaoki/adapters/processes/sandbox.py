@@ -117,17 +117,14 @@ class Sandbox:
         held += [caches] if caches != IN_MEMORY else []
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
-        seen, written, hidden = [*self._seen(launch), *told], _present(held), _present(self.hidden)
-        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
-        # Where nothing is seen there is nothing to be closed.
-        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
-        binds = _binds(seen, written, [*hidden, *closed])
+        seen = [*self._seen(launch.env, launch.argv[:1]), *told]
+        binds = self._binds(seen, _present(held))
         # With its shim: nobody else would know what to wait for.
         env = {**named, **launch.env, "TMPDIR": TEMPORARY}
         loading = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
         told_inside = (word for pair in loading.items() for word in ("--setenv", *pair))
         inside = ("--die-with-parent", *told_inside, "--chdir", launch.cwd, "--", *launch.argv)
-        argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
+        argv = (found, *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": env})
 
@@ -146,6 +143,22 @@ class Sandbox:
         inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
         whole = (found, *_root(), *binds, *walls, *inside)
         return run(whole, cwd=Path("/"), env=env, timeout=timeout, output_bytes_max=ASKED_BYTES_MAX)
+
+    def words_around(self, files: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+        """The words before a command that works on these files, writes none and reaches nobody."""
+        found = self._found()
+        walls = _walls(found, ("--unshare-net",))
+        seen = [*self._seen(env), *_present([files])]
+        binds = self._binds(seen, _present(self.writable))
+        return (found, *binds, *walls, "--die-with-parent", "--chdir", str(files), "--")
+
+    def _binds(self, seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
+        hidden = _present(self.hidden)
+        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
+        # Where nothing is seen there is nothing to be closed.
+        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
+        yield from _root()
+        yield from _binds(seen, written, [*hidden, *closed])
 
     def _found(self) -> str:
         if found := shutil.which(self.program or PROGRAM):
@@ -174,11 +187,10 @@ class Sandbox:
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
 
-    def _seen(self, launch: Launch) -> list[Path]:
+    def _seen(self, env: Mapping[str, str], programs: Sequence[str] = ()) -> list[Path]:
         """What must be read: the repository, the home, the programs on the PATH."""
-        named = [launch.env.get("HOME", ""), *launch.env.get("PATH", "").split(os.pathsep)]
-        programs = [word for word in launch.argv[:1] if word.startswith("/")]
-        below = [Path(name) for name in (*named, *programs) if name.startswith("/")]
+        named = [env.get("HOME", ""), *env.get("PATH", "").split(os.pathsep), *programs]
+        below = [Path(name) for name in named if name.startswith("/")]
         return [*_present(self.shown), *(p for p in _present([*KEPT, *below]) if _is_hidden(p))]
 
 

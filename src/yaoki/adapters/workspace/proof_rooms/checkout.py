@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, Site
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.trees import readable
 from yaoki.adapters.system.files import plain_bytes
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
@@ -28,9 +29,9 @@ NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 class RoomCheckout:
     """Puts commits into `files` and tells what differs from them."""
 
-    def __init__(self, source: RoomSource, files: Path, git_dir: Path) -> None:
+    def __init__(self, source: RoomSource, files: Path, git_dir: Path, filters: Filters) -> None:
         self._source, self.files, self._git_dir = source, files, git_dir
-        self._git, self._at = Git(git_dir), Site(git_dir, files)
+        self._git, self._at = Git(git_dir, filters=filters), Site(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
 
     def put(self, commit: str, config: str = "") -> None:
