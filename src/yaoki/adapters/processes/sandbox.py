@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.processes.keyrings import calls_file
 from yaoki.adapters.processes.package_caches import private_caches
 from yaoki.errors import Fault
 from yaoki.ports import LENT, Launch, Look, Processes, outbox
@@ -40,6 +41,8 @@ GIVEN = ("prompt.md", "request.json", "scenario.json")
 # What these variables name is loaded by every program, bubblewrap too, which starts outside and in
 # the worktree: they are set for those inside alone.
 LOADER = "LD_"
+# bubblewrap reads from a descriptor what no call may do.
+CLOSING = 'calls=$1; shift; exec "$0" --seccomp 9 "$@" 9< "$calls"'
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
@@ -124,7 +127,7 @@ class Sandbox:
         loading = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
         told_inside = (word for pair in loading.items() for word in ("--setenv", *pair))
         inside = ("--die-with-parent", *told_inside, "--chdir", launch.cwd, "--", *launch.argv)
-        argv = (found, *binds, *_laid(laid or {}, held), *walls, *inside)
+        argv = (*self._begun(found), *binds, *_laid(laid or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": env})
 
@@ -150,7 +153,13 @@ class Sandbox:
         walls = _walls(found, ("--unshare-net",))
         seen = [*self._seen(env), *_present([files])]
         binds = self._binds(seen, _present(self.writable))
-        return (found, *binds, *walls, "--die-with-parent", "--chdir", str(files), "--")
+        inside = ("--die-with-parent", "--chdir", str(files), "--")
+        return (*self._begun(found), *binds, *walls, *inside)
+
+    def _begun(self, found: str) -> tuple[str, ...]:
+        """bubblewrap with the keyrings closed, where the kernel and its version can do that."""
+        closing = ("/bin/sh", "-c", CLOSING, found, str(calls_file(self.worktrees)))
+        return closing if _holds(closing) else (found,)
 
     def _binds(self, seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
         hidden = _present(self.hidden)
@@ -257,6 +266,16 @@ def _unavailable(why: str) -> Fault:
 
 
 @lru_cache(maxsize=8)
+def _holds(begun: tuple[str, ...]) -> bool:
+    done = run((*begun, *_root(), "--", "true"), cwd=Path("/"), env=_searched(), timeout=PROBE)
+    return done.code == 0
+
+
+def _searched() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+@lru_cache(maxsize=8)
 def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
     """The firmest walls to be had here, each tried from inside; `Fault` if none of them holds."""
     weakness = ""
@@ -269,8 +288,7 @@ def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
 
 def _weakness(program: str, walls: tuple[str, ...]) -> str:
     argv = (program, *_root(), *walls, "--", "sh", "-c", PROBED)
-    env = {"PATH": os.environ.get("PATH", os.defpath)}
-    done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
+    done = run(argv, cwd=Path("/"), env=_searched(), timeout=PROBE)
     if done.code != 0:
         said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
         return f"{PROGRAM} cannot make one here: {said[-1][:300]}"
