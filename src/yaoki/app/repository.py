@@ -173,7 +173,12 @@ class Ground:
 
     @cached_property
     def rooms(self) -> GitProofRooms:
-        return GitProofRooms(self.repository, self.rooms_root, real_home=Path.home())
+        return GitProofRooms(
+            self.repository,
+            self.rooms_root,
+            real_home=Path.home(),
+            filters=self.workspace.filters,
+        )
 
     @property
     def rooms_root(self) -> Path:

@@ -211,12 +211,10 @@ def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
     monkeypatch.setenv("UNRELATED_TOKEN", "a-key-of-the-person")
     monkeypatch.setenv("UNRELATED_NAME", "a-word-of-the-person")
     world, stolen = a_world(tmp_path), tmp_path / "stolen"
+    # Planted by an agent of another worker: what comes while this one works it does not start.
+    git(world.repo, "config", "filter.x.clean", f"sh -c 'env >> {stolen}; cat'")
 
-    def plants(at: Path) -> None:
-        write(at, __gitattributes="* filter=x\n", new="n")
-        git(at, "config", "filter.x.clean", f"sh -c 'env >> {stolen}; cat'")
-
-    worked(world, world.task(), plants)
+    worked(world, world.task(), lambda at: write(at, __gitattributes="* filter=x\n", new="n"))
 
     assert "PATH=" in stolen.read_text(), "the filter must run for the test to mean something"
     assert "of-the-person" not in stolen.read_text()

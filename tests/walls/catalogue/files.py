@@ -139,7 +139,7 @@ ATTACKS = (
         'git config filter.evil.smudge "touch $MARK; cat"; git config filter.evil.process '
         '"touch $MARK"',
         "grep -qs filter $REPO/.git/config",
-        off=Detected("question", "git add failed|config"),
+        off=Detected("question", "config"),
         lands=None,
         apart=True,
     ),

@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.git.batch import OBJECT_BYTES_MAX, KeptGits, Object
+from yaoki.adapters.git.filters import Filters, FilterSettings, as_variables
 from yaoki.adapters.processes.command import Completed, run
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import disk_free, plain_bytes
 from yaoki.core.display import short_path
-from yaoki.core.environment import BASIC, allowed
+from yaoki.core.environment import BASIC, allowed, rooted
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
@@ -100,12 +101,12 @@ class Site:
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """What git needs of the caller's environment, and none of its GIT_ variables."""
-    return allowed(os.environ if given is None else given, NEEDED) | ENVIRONMENT
+    return rooted(allowed(os.environ if given is None else given, NEEDED)) | ENVIRONMENT
 
 
 def reaching(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """For a call to a remote: all but GIT_ variables, for a credential helper may need any."""
-    return allowed(os.environ if given is None else given, ("*",)) | ENVIRONMENT
+    return rooted(allowed(os.environ if given is None else given, ("*",))) | ENVIRONMENT
 
 
 def invoke(
@@ -146,8 +147,17 @@ def is_partial(common_dir: Path) -> bool:
 class Git:
     """git on one repository."""
 
-    def __init__(self, common_dir: Path, environ: Mapping[str, str] | None = None) -> None:
-        self.common_dir = common_dir
+    def __init__(
+        self,
+        common_dir: Path,
+        environ: Mapping[str, str] | None = None,
+        filters: Filters | None = None,
+    ) -> None:
+        """`filters` holds those of the user off from files that agents write."""
+        self.common_dir, self._filters = common_dir, filters
+        self._filter_settings = FilterSettings(
+            common_dir, lambda args, env: invoke(args, cwd=common_dir, env=env)
+        )
         self._environment = environment(environ)
         if is_partial(common_dir):
             del self._environment["GIT_NO_LAZY_FETCH"]
@@ -245,7 +255,13 @@ class Git:
             variables["GIT_WORK_TREE"] = str(site.files)
         if site.index:
             variables["GIT_INDEX_FILE"] = str(site.index)
-        return self._environment | self._roles | variables
+        variables |= self._environment | self._roles
+        return variables | self._held_off(site.files, variables) if site.files else variables
+
+    def _held_off(self, files: Path, env: Mapping[str, str]) -> dict[str, str]:
+        if self._filters is None:
+            return {}
+        return as_variables(self._filters.told(self._filter_settings.now(env), files, env))
 
     def _break(self, lock: Path) -> bool:
         """Remove a lock a killed process of ours left; never one the user's git may hold."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import yaoki
 from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.processes.keyrings import calls_file
 from yaoki.adapters.processes.package_caches import private_caches
 from yaoki.errors import Fault
 from yaoki.ports import LENT, Launch, Look, Processes, outbox
@@ -41,6 +42,11 @@ TEMPORARY = "/tmp"
 IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
 GIVEN = ("prompt.md", "request.json", "scenario.json")
+# What these variables name is loaded by every program, bubblewrap too, which starts outside and in
+# the worktree: they are set for those inside alone.
+LOADER = "LD_"
+# bubblewrap reads from a descriptor what no call may do.
+CLOSING = 'calls=$1; shift; exec "$0" --seccomp 9 "$@" 9< "$calls"'
 WALLS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
@@ -118,16 +124,15 @@ class Sandbox:
         held += [caches] if caches != IN_MEMORY else []
         walls = _walls(found, self._net())
         told = _present([folder / name for name in GIVEN])
-        seen, written, hidden = [*self._seen(launch), *told], _present(held), _present(self.hidden)
-        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
-        # Where nothing is seen there is nothing to be closed.
-        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
-        binds = _binds(seen, written, [*hidden, *closed])
+        seen = [*self._seen(launch.env, launch.argv[:1]), *told]
+        binds = self._binds(seen, _present(held))
         # With its shim: nobody else would know what to wait for.
-        inside = ("--die-with-parent", "--chdir", launch.cwd, "--", *launch.argv)
-        argv = (found, *_root(), *binds, *_laid(laid or {}, held), *walls, *inside)
-        same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         env = {**named, **launch.env, "TMPDIR": TEMPORARY}
+        loading = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
+        told_inside = (word for pair in loading.items() for word in ("--setenv", *pair))
+        inside = ("--die-with-parent", *told_inside, "--chdir", launch.cwd, "--", *launch.argv)
+        argv = (*self._begun(found), *binds, *_laid(laid or {}, held), *walls, *inside)
+        same = {field.name: getattr(launch, field.name) for field in fields(launch)}
         return Inside(**{**same, "argv": argv, "env": env})
 
     def ask(
@@ -145,6 +150,28 @@ class Sandbox:
         inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
         whole = (found, *_root(), *binds, *walls, *inside)
         return run(whole, cwd=Path("/"), env=env, timeout=timeout, output_bytes_max=ASKED_BYTES_MAX)
+
+    def words_around(self, files: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+        """The words before a command that works on these files, writes none and reaches nobody."""
+        found = self._found()
+        walls = _walls(found, ("--unshare-net",))
+        seen = [*self._seen(env), *_present([files])]
+        binds = self._binds(seen, _present(self.writable))
+        inside = ("--die-with-parent", "--chdir", str(files), "--")
+        return (*self._begun(found), *binds, *walls, *inside)
+
+    def _begun(self, found: str) -> tuple[str, ...]:
+        """bubblewrap with the keyrings closed, where the kernel and its version can do that."""
+        closing = ("/bin/sh", "-c", CLOSING, found, str(calls_file(self.worktrees)))
+        return closing if _holds(closing) else (found,)
+
+    def _binds(self, seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
+        hidden = _present(self.hidden)
+        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
+        # Where nothing is seen there is nothing to be closed.
+        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
+        yield from _root()
+        yield from _binds(seen, written, [*hidden, *closed])
 
     def _found(self) -> str:
         if found := shutil.which(self.program or PROGRAM):
@@ -173,11 +200,10 @@ class Sandbox:
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
 
-    def _seen(self, launch: Launch) -> list[Path]:
+    def _seen(self, env: Mapping[str, str], programs: Sequence[str] = ()) -> list[Path]:
         """What must be read: the repository, the home, the programs on the PATH, yaoki itself."""
-        programs = [*launch.env.get("PATH", "").split(os.pathsep), *launch.argv[:1]]
-        named = [launch.env.get("HOME", ""), *programs]
-        below = [Path(name) for name in named if name.startswith("/")]
+        programs = [*env.get("PATH", "").split(os.pathsep), *programs]
+        below = [Path(name) for name in [env.get("HOME", ""), *programs] if name.startswith("/")]
         around = [top for name in programs if (top := _environment(name)) is not None]
         read = _present([*KEPT, *OWN, *below, *around])
         return [*_present(self.shown), *(p for p in read if _is_hidden(p))]
@@ -246,6 +272,16 @@ def _unavailable(why: str) -> Fault:
 
 
 @lru_cache(maxsize=8)
+def _holds(begun: tuple[str, ...]) -> bool:
+    done = run((*begun, *_root(), "--", "true"), cwd=Path("/"), env=_searched(), timeout=PROBE)
+    return done.code == 0
+
+
+def _searched() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+@lru_cache(maxsize=8)
 def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
     """The firmest walls to be had here, each tried from inside; `Fault` if none of them holds."""
     weakness = ""
@@ -258,8 +294,7 @@ def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
 
 def _weakness(program: str, walls: tuple[str, ...]) -> str:
     argv = (program, *_root(), *walls, "--", "sh", "-c", PROBED)
-    env = {"PATH": os.environ.get("PATH", os.defpath)}
-    done = run(argv, cwd=Path("/"), env=env, timeout=PROBE)
+    done = run(argv, cwd=Path("/"), env=_searched(), timeout=PROBE)
     if done.code != 0:
         said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
         return f"{PROGRAM} cannot make one here: {said[-1][:300]}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.diff import changes
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.history import History
 from yaoki.adapters.git.new_content import mentions, parts
 from yaoki.adapters.git.refs import SNAPSHOTS, WORK, Refs, candidate_ref
@@ -80,7 +81,8 @@ class GitWorkspace:
     ) -> None:
         self.repository = open_repository(repo)
         self.root = root.resolve()
-        self._git = Git(self.repository.common_dir)
+        self.filters = Filters(sandbox)
+        self._git = Git(self.repository.common_dir, filters=self.filters)
         self._refs = Refs(self._git)
         self._commits = Commits(self._git)
         self._content = Content(self._git, self.root / ".index", bounds)

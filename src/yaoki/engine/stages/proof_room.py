@@ -126,13 +126,18 @@ class _Opener:
         self._open: dict[str, ProofRoom] = {}
 
     def room(self, task: Task, commit: str, onto: str, home: Path, hold: Hold) -> ProofRoom:
+        """Set-up runs programs of the commit it works on, and others prove their work in what it
+        made.  So a room that is shared is set up on what has landed; where the inputs of set-up
+        are not those of `onto`, the room is for this commit alone.
+        """
         key = self._key(task, commit)
+        own = key != self._key(task, onto)
+        key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
         if key not in self._open:
             room = self._held.enter_context(self._rooms.taken(key))
             self._end_occupant(room)
             if not room.ready:
-                own = key != self._key(task, onto)
-                self._set_up(room, task, commit, home / f"room-{key[:8]}", hold, own=own)
+                self._set_up(room, task, on, home / f"room-{key[:8]}", hold, own=own)
             self._open[key] = room
         return self._open[key]
 

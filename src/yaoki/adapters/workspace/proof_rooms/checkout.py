@@ -11,8 +11,10 @@ import os
 import shutil
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, Site
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.trees import readable
+from yaoki.adapters.system.files import plain_bytes
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete
 
@@ -27,9 +29,9 @@ NO_ATTRIBUTES = "\n[core]\n\tattributesFile = /dev/null\n"
 class RoomCheckout:
     """Puts commits into `files` and tells what differs from them."""
 
-    def __init__(self, source: RoomSource, files: Path, git_dir: Path) -> None:
+    def __init__(self, source: RoomSource, files: Path, git_dir: Path, filters: Filters) -> None:
         self._source, self.files, self._git_dir = source, files, git_dir
-        self._git, self._at = Git(git_dir), Site(git_dir, files)
+        self._git, self._at = Git(git_dir, filters=filters), Site(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
 
     def put(self, commit: str, config: str = "") -> None:
@@ -50,8 +52,10 @@ class RoomCheckout:
 
     def config(self) -> str:
         """The settings of the clone that checks see, with what set-up added to them."""
-        file = self.files / ".git" / "config"
-        return file.read_text("utf-8", "surrogateescape") if file.is_file() else ""
+        inside = self.files / ".git"
+        # Set-up ran what an agent wrote: a link would show to checks what is hidden from them.
+        held = None if inside.is_symlink() else plain_bytes(inside / "config", CONFIG_BYTES_MAX)
+        return (held or b"").decode("utf-8", "surrogateescape")
 
     def _listed(self) -> frozenset[str]:
         rows = self._git.names("ls-files", "-s", "-z", at=self._at)

@@ -16,6 +16,7 @@ from fnmatch import translate
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.repository import Repository
 from yaoki.adapters.workspace.proof_rooms.private_home import furnish
 from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom
@@ -39,17 +40,26 @@ INPUTS = (
 )
 _INPUTS = re.compile("|".join(translate(name) for name in INPUTS))
 KEYS_MAX = 64
+# Rooms of another form were set up on commits that never landed.
+FORM = 2
 
 
 class GitProofRooms:
     """`ports.ProofRooms` below `root`; every process on this machine may use the same ones."""
 
     def __init__(
-        self, repository: Repository, root: Path, *, real_home: Path, include: bool = True
+        self,
+        repository: Repository,
+        root: Path,
+        *,
+        real_home: Path,
+        include: bool = True,
+        filters: Filters | None = None,
     ) -> None:
         self._git = Git(repository.common_dir)
         self._source, self._root = RoomSource(self._git, repository), root
         self._repository, self._real_home, self._include = repository, real_home, include
+        self._filters = filters or Filters()
         self._keys: dict[tuple[object, ...], str] = {}
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
@@ -75,7 +85,7 @@ class GitProofRooms:
         named = {word.removeprefix("./") for argv in setup for word in argv}
         read = [row for row in rows if _is_input(row.partition("\t")[2], named, inputs)]
         tools = [_tool(argv[0]) for argv in setup if argv]
-        facts = (setup, read, copied, platform.platform(), tools)
+        facts = (FORM, setup, read, copied, platform.platform(), tools)
         return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
     def _copied(self) -> tuple[tuple[str, int, int], ...]:
@@ -98,7 +108,7 @@ class GitProofRooms:
 
     def _room(self, folder: Path, key: str) -> GitProofRoom:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return GitProofRoom(folder, self._source, key, self._furnish, self._bring)
+        return GitProofRoom(folder, self._source, key, self._furnish, self._bring, self._filters)
 
     def _furnish(self, home: Path) -> None:
         furnish(home, self._real_home, self._git.identity)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.setup_output import SetupOutput
@@ -28,10 +29,13 @@ class GitProofRoom:
         key: str,
         furnish: Callable[[Path], None],
         bring: Callable[[Path], None],
+        filters: Filters,
     ) -> None:
         """`furnish` fills a private home; `bring` copies files that every worktree gets."""
         self._folder, self._key, self._furnish, self._bring = folder, key, furnish, bring
-        self._checkout = RoomCheckout(source, folder / "tree" / source.name, folder / "git")
+        self._checkout = RoomCheckout(
+            source, folder / "tree" / source.name, folder / "git", filters
+        )
         self._output = SetupOutput(self.files, folder)
         self._config = ""
         self._commit = ""
